@@ -1,0 +1,171 @@
+package gate
+
+import (
+	"strings"
+	"time"
+)
+
+// Facts is what the caller knows and the gate cannot look up. A fact that is
+// left out counts against the action: a rule that allows does not match on it,
+// a rule that holds back does.
+type Facts struct {
+	// Now is the moment to judge at. Zero is unknown.
+	Now time.Time
+	// Zone is the account's time zone, for local hours. Nil is unknown.
+	Zone *time.Location
+	// Inside lists the account's own addresses ("me@own.example") and domains
+	// ("own.example"). Everybody else is outside. A domain does not include
+	// its subdomains.
+	Inside []string
+	// Currency is the account's own: what an amount without one counts in.
+	Currency string
+	// Committed says how much of each budget is spent or reserved already. A
+	// budget with no entry is unknown, which refuses; [Policy.Budgets] lists
+	// the entries that a policy needs.
+	Committed []Commitment
+	// Standing holds a person's standing approvals: allow rules with an Until.
+	// Any other kind of rule in here is judged as it stands, except that an
+	// allow with no Until never matches.
+	Standing []Rule
+	// Principal is the id of who asks. Empty is unknown.
+	Principal string
+}
+
+// Commitment is what one budget window already holds.
+type Commitment struct {
+	Rule     string // id of the rule whose budget it is; "" for a cap of the policy
+	Window   Window // as in the budget
+	Currency string // as in the budget
+	Cents    Cents  // minor units, never negative
+}
+
+// Window is the span of local time that a budget covers. Days, weeks, months
+// and years are the calendar's, in the account's zone; weeks begin on Monday
+// (ISO 8601).
+type Window string
+
+// The windows of a budget.
+const (
+	PerAct   Window = ""
+	PerDay   Window = "day"
+	PerWeek  Window = "week"
+	PerMonth Window = "month"
+	PerYear  Window = "year"
+)
+
+// Valid reports whether w is one of the windows.
+func (w Window) Valid() bool {
+	switch w {
+	case PerAct, PerDay, PerWeek, PerMonth, PerYear:
+		return true
+	}
+	return false
+}
+
+// Bounds returns the window that holds now: from inclusive, to exclusive.
+// [PerAct], an invalid window and a nil zone give two zero times.
+func (w Window) Bounds(now time.Time, zone *time.Location) (from, to time.Time) {
+	if zone == nil {
+		return from, to
+	}
+	y, m, d := now.In(zone).Date()
+	day := func(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, zone) }
+	switch w {
+	case PerDay:
+		return day(y, m, d), day(y, m, d+1)
+	case PerWeek:
+		monday := d - (int(now.In(zone).Weekday())+6)%7
+		return day(y, m, monday), day(y, m, monday+7)
+	case PerMonth:
+		return day(y, m, 1), day(y, m+1, 1)
+	case PerYear:
+		return day(y, 1, 1), day(y+1, 1, 1)
+	}
+	return from, to
+}
+
+// committed looks a budget up. ok is false where the facts do not say.
+func (f *Facts) committed(b Budget) (c Cents, ok bool) {
+	for i := range f.Committed {
+		entry := &f.Committed[i]
+		if entry.Rule == b.Rule && entry.Window == b.Window && entry.Currency == b.Currency {
+			return entry.Cents, entry.Cents >= 0
+		}
+	}
+	return 0, false
+}
+
+// outside reports whether the recipient of an action is not the account itself.
+// Nobody named is outside for an outward type, since the executor may pick
+// anybody.
+func (f *Facts) outside(a *Action) bool {
+	if a.Recipient == "" {
+		return Outward(a.Type)
+	}
+	for _, own := range f.Inside {
+		if ownAddress(own, a.Recipient) {
+			return false
+		}
+	}
+	return true
+}
+
+// ownAddress compares exactly, but for the ASCII case of the domain. Nothing
+// else is folded: a Cyrillic letter never equals a Latin one.
+func ownAddress(own, recipient string) bool {
+	if own == "" || !singleAddress(recipient) {
+		return own != "" && own == recipient
+	}
+	if at := strings.LastIndexByte(own, '@'); at >= 0 {
+		rat := strings.LastIndexByte(recipient, '@')
+		return rat >= 0 && own[:at] == recipient[:rat] && equalASCIIFold(own[at:], recipient[rat:])
+	}
+	return equalASCIIFold(own, domainOf(recipient))
+}
+
+// domainOf returns what is behind the @, or the whole text where there is none.
+func domainOf(recipient string) string {
+	return recipient[strings.LastIndexByte(recipient, '@')+1:]
+}
+
+// singleAddress reports whether the text can only be read as one plain
+// recipient. Lists, display names, quoted parts, source routes, a trailing dot,
+// and an @ inside of an URL can be read in several ways, so patterns must not
+// vouch for them.
+func singleAddress(recipient string) bool {
+	ats, slashes := 0, 0
+	for i := range len(recipient) {
+		switch c := recipient[i]; {
+		case c == '@':
+			ats++
+		case c == '/', c == ':', c == '?', c == '#':
+			slashes++
+		case c <= ' ', c == 0x7F, strings.IndexByte(",;<>()[]\"\\%!", c) >= 0:
+			return false
+		}
+	}
+	if ats > 1 || (ats == 1 && slashes > 0) {
+		return false
+	}
+	return recipient != "" && recipient[len(recipient)-1] != '.'
+}
+
+// equalASCIIFold compares, taking A to Z as a to z and nothing else as equal.
+func equalASCIIFold(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		if lowerASCII(a[i]) != lowerASCII(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func lowerASCII(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}

@@ -1,0 +1,235 @@
+package operator
+
+import (
+	"context"
+	"crypto/subtle"
+	"database/sql"
+	"errors"
+
+	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/operator/internal/core"
+)
+
+// ActInput names the intent that a person judges and what they saw of it.
+type ActInput struct {
+	ID     int64  `json:"id" validate:"required,min=1" doc:"The intent's number."`
+	Digest string `json:"digest" doc:"The digest of the content that the person was shown."`
+	Note   string `json:"note,omitzero" validate:"max=2000" doc:"Why, in the person's words."`
+}
+
+// Approve countersigns exactly what the person saw. The intent becomes approved
+// once as many different people as its rule asks for have done so.
+//
+// Errors: ErrDigestMismatch when what would be carried out is not what was
+// shown; ErrAlreadySettled, with who and when; ErrLapsed; ErrNotFound.
+func (op *Operator) Approve(ctx context.Context, p Person, in ActInput) (Intent, error) {
+	return op.act(ctx, func(tx core.Tx) (Intent, error) { return op.approve(ctx, tx, p, in) })
+}
+
+// ApproveTx is Approve within a transaction that the caller owns.
+func (op *Operator) ApproveTx(ctx context.Context, tx Querier, p Person, in ActInput) (Intent, error) {
+	return op.approve(ctx, op.db.Foreign(tx), p, in)
+}
+
+// Reject refuses an intent for good: the agent's same wish is answered by the
+// rejected row for the rest of the day.
+func (op *Operator) Reject(ctx context.Context, p Person, in ActInput) (Intent, error) {
+	return op.act(ctx, func(tx core.Tx) (Intent, error) {
+		return op.close(ctx, tx, p, in, closing{act: "reject", to: gate.StatusRejected, decision: decisionRejected})
+	})
+}
+
+// RejectTx is Reject within a transaction that the caller owns.
+func (op *Operator) RejectTx(ctx context.Context, tx Querier, p Person, in ActInput) (Intent, error) {
+	return op.close(ctx, op.db.Foreign(tx), p, in, closing{act: "reject", to: gate.StatusRejected, decision: decisionRejected})
+}
+
+// Ignore closes an intent without a judgement.
+func (op *Operator) Ignore(ctx context.Context, p Person, in ActInput) (Intent, error) {
+	return op.act(ctx, func(tx core.Tx) (Intent, error) {
+		return op.close(ctx, tx, p, in, closing{act: "ignore", to: gate.StatusCancelled, decision: decisionParked})
+	})
+}
+
+// Revoke takes an intent back before a worker has claimed it: one that waits,
+// one that was approved, one that the policy allowed.
+func (op *Operator) Revoke(ctx context.Context, p Person, in ActInput) (Intent, error) {
+	return op.act(ctx, func(tx core.Tx) (Intent, error) {
+		return op.close(ctx, tx, p, in, closing{act: "revoke", to: gate.StatusCancelled, decision: decisionRejected, late: true})
+	})
+}
+
+// act runs an act in a transaction of its own and wakes whoever waits for it.
+func (op *Operator) act(ctx context.Context, f func(core.Tx) (Intent, error)) (Intent, error) {
+	var out Intent
+	err := op.db.InTx(ctx, func(tx core.Tx) error {
+		var err error
+		if out, err = f(tx); err == nil {
+			tx.AfterCommit(op.changes.raise)
+		}
+		return err
+	})
+	return out, err
+}
+
+// The words a decision on an intent can be recorded with.
+const (
+	decisionPending  = "pending"
+	decisionApproved = "approved"
+	decisionRejected = "rejected"
+	decisionParked   = "parked"
+)
+
+func (op *Operator) approve(ctx context.Context, tx core.Tx, p Person, in ActInput) (Intent, error) {
+	who, row, err := op.seen(ctx, tx, p, in, false)
+	if err != nil {
+		return Intent{}, err
+	}
+	if err := mayApprove(p, who, row); err != nil {
+		return Intent{}, err
+	}
+	decision, err := decide(ctx, tx, p, row, decisionApproved, in.Note)
+	if err != nil {
+		return Intent{}, err
+	}
+	var votes int64
+	err = tx.Get(ctx, &votes, `select count(*) from reeve_decisions where intent_id = $1 and status = 'approved' and digest = $2`, row.ID, row.Digest)
+	if err != nil {
+		return Intent{}, err
+	}
+	if votes < row.Quorum {
+		return op.acted(ctx, tx, p, row, "approve", "one of several approvals")
+	}
+	n, err := tx.Exec(ctx, `update reeve_intents set status = 'approved', decision_id = $1, decided_by = $2, decided_at = $3,
+			expires_at = $4, updated_at = $3
+		where id = $5 and status = 'pending_approval' and digest = $6 and expires_at > $3`,
+		decision, p.ID(), tx.Micros(), core.Micros(tx.Now().Add(op.granted)), row.ID, row.Digest)
+	if err := changedOne(n, err); err != nil {
+		return Intent{}, err
+	}
+	return op.acted(ctx, tx, p, row, "approve", "pending_approval -> approved")
+}
+
+// mayApprove holds a person to what the rule says of approvers.
+func mayApprove(p Person, who standing, row intentRow) error {
+	if from := stored(row.Approvers); len(from) > 0 && !isOneOf(string(who.Role), from) {
+		return core.Refuse(core.ReasonApproverNotAllowed, "This needs an approver whose role is one of %s.", row.Approvers).
+			With("approvers", from)
+	}
+	if row.Quorum > 1 && row.RecordedBy == p.ID() {
+		return core.Refuse(core.ReasonSelfApproval, "You recorded this yourself, and it needs %d other people.", row.Quorum)
+	}
+	return nil
+}
+
+// seen loads what a person acts on, held for the rest of the transaction, and
+// refuses unless it is still open and is what they were shown.
+func (op *Operator) seen(ctx context.Context, tx core.Tx, p Person, in ActInput, late bool) (standing, intentRow, error) {
+	who, err := p.stand(ctx, tx, core.ScopeIntentsDecide)
+	if err != nil {
+		return who, intentRow{}, err
+	}
+	row, err := findIntent(ctx, tx, p.projectID, in.ID, tx.Dialect().ForUpdate)
+	if err != nil {
+		return who, row, err
+	}
+	open := row.Status == gate.StatusPendingApproval || late && (row.Status == gate.StatusApproved || row.Status == gate.StatusAllowed)
+	switch {
+	case !open:
+		return who, row, settledRefusal(row)
+	case row.ExpiresAt.Valid && tx.Micros() >= row.ExpiresAt.Int64:
+		return who, row, core.Refuse(core.ReasonLapsed, "Intent %d lapsed at %s; a lapse is a refusal.", row.ID,
+			core.FromMicros(row.ExpiresAt.Int64).Format("2006-01-02 15:04:05Z")).With("expires_at", core.FromMicros(row.ExpiresAt.Int64))
+	case subtle.ConstantTimeCompare([]byte(in.Digest), []byte(row.Digest)) != 1:
+		return who, row, core.Refuse(core.ReasonDigestMismatch, "What would be carried out is not what you were shown; here it is as it is now.").
+			With("present", row.whole())
+	}
+	return who, row, nil
+}
+
+// settledRefusal says by whom and when.
+func settledRefusal(row intentRow) error {
+	by, at := row.SettledBy, row.SettledAt
+	if row.DecidedBy.Valid {
+		by, at = row.DecidedBy, row.DecidedAt
+	}
+	r := core.Refuse(core.ReasonAlreadySettled, "Intent %d is %s already.", row.ID, row.Status)
+	if by.Valid {
+		when := core.FromMicros(at.Int64)
+		r.Message = "Intent " + itoa(row.ID) + " is " + string(row.Status) + " already: " + by.String + " settled it at " + when.Format("2006-01-02 15:04:05Z") + "."
+		r.With("settled_by", by.String).With("settled_at", when)
+	}
+	if row.SupersededBy.Valid {
+		r.With("superseded_by", row.SupersededBy.Int64)
+	}
+	return r.With("intent_id", row.ID).With("status", row.Status)
+}
+
+// closing is an act that ends an intent.
+type closing struct {
+	act      string
+	to       gate.Status
+	decision string
+	late     bool // also after approval
+}
+
+func (op *Operator) close(ctx context.Context, tx core.Tx, p Person, in ActInput, c closing) (Intent, error) {
+	_, row, err := op.seen(ctx, tx, p, in, c.late)
+	if err != nil {
+		return Intent{}, err
+	}
+	decision, err := decide(ctx, tx, p, row, c.decision, in.Note)
+	if err != nil {
+		return Intent{}, err
+	}
+	n, err := tx.Exec(ctx, `update reeve_intents set status = $1, decision_id = $2, decided_by = $3, decided_at = $4,
+			settled_by = $3, settled_at = $4, updated_at = $4, expires_at = null
+		where id = $5 and status = $6 and digest = $7`,
+		string(c.to), decision, p.ID(), tx.Micros(), row.ID, string(row.Status), row.Digest)
+	if err := changedOne(n, err); err != nil {
+		return Intent{}, err
+	}
+	return op.acted(ctx, tx, p, row, c.act, string(row.Status)+" -> "+string(c.to))
+}
+
+// decide writes the board's decision, which is the record of the person's act and
+// is never rewritten. Each person approves an intent once.
+func decide(ctx context.Context, tx core.Tx, p Person, row intentRow, status, note string) (id int64, err error) {
+	if err := checkText("note", note, 2000); err != nil {
+		return 0, err
+	}
+	err = tx.Get(ctx, &id, `insert into reeve_decisions (project_id, intent_id, title, status, made_by, person_id, via, digest, policy_version, note, created_at, updated_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
+		on conflict (intent_id, person_id) where status = 'approved' and intent_id is not null do nothing returning id`,
+		row.ProjectID, row.ID, row.Title, status, p.ID(), p.personID, string(p.via), row.Digest, row.PolicyVersion, note, tx.Micros())
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, core.Refuse(core.ReasonAlreadyApproved, "You have approved this already; it needs %d different people.", row.Quorum)
+	}
+	return id, err
+}
+
+// changedOne turns a guarded update that met nothing into a race: the row was
+// held, so this means that the guard and the check before it disagree.
+func changedOne(n int64, err error) error {
+	if err != nil {
+		return err
+	}
+	if n != 1 {
+		return core.Refuse(core.ReasonVersionRace, "Another write came first; nothing was kept.")
+	}
+	return nil
+}
+
+// acted writes the record of an act and reads the intent back.
+func (op *Operator) acted(ctx context.Context, tx core.Tx, p Person, row intentRow, act, outcome string) (Intent, error) {
+	audit := p.auditRow(ctx, act)
+	audit.IntentID, audit.Digest, audit.PolicyVersion, audit.Outcome = row.ID, row.Digest, row.PolicyVersion, outcome
+	if err := tx.Audit(ctx, audit); err != nil {
+		return Intent{}, err
+	}
+	now, err := findIntent(ctx, tx, row.ProjectID, row.ID, "")
+	if err != nil {
+		return Intent{}, err
+	}
+	return now.whole(), nil
+}

@@ -1,0 +1,262 @@
+package operator
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/operator/internal/core"
+)
+
+// Bounds of a lease.
+const (
+	DefaultLease = 30 * time.Second
+	MaxLease     = time.Hour
+)
+
+// ClaimInput says what a worker can carry out.
+type ClaimInput struct {
+	Types        []string `json:"types" validate:"required,min=1,max=50,dive,word" doc:"The action types that the worker has a handler for."`
+	Idempotent   []string `json:"idempotent,omitzero" validate:"max=50,dive,word" doc:"Those among them whose handler may safely run twice with one key."`
+	LeaseSeconds *int64   `json:"lease_seconds,omitempty" validate:"omitempty,min=1,max=3600" doc:"How long the claim is held without a sign of life; 30 when left out."`
+}
+
+// Job is an intent that a worker holds.
+type Job struct {
+	Intent         Intent    `json:"intent" doc:"The intent, with its exact payload."`
+	FencingToken   int64     `json:"fencing_token" doc:"Names this claim; a report with an older one is refused."`
+	LeaseUntil     time.Time `json:"lease_until" doc:"When the claim lapses unless it is extended."`
+	IdempotencyKey string    `json:"idempotency_key" doc:"The intent's key: the same for every attempt at it, and for the same wish on another day."`
+	ExecutionKey   string    `json:"execution_key" doc:"The same for every attempt at this intent and for no other one: for a far side that remembers keys longer than a day."`
+}
+
+// ClaimOutput is what a claim answers: a job, or null when nothing is ready.
+type ClaimOutput struct {
+	Job *Job `json:"job" doc:"What to carry out now; null when nothing is ready."`
+}
+
+// Claim hands a worker the oldest intent that is ready and of one of its types.
+// It checks again, in the same transaction, that the window has not passed and
+// that the policy of this moment does not deny it. One holder at a time: the
+// lease is by the database's clock, and its fencing token goes up by one each time.
+func (op *Operator) Claim(ctx context.Context, p Principal, in ClaimInput) (ClaimOutput, error) {
+	if err := isWorker(p); err != nil {
+		return ClaimOutput{}, err
+	}
+	lease := DefaultLease
+	if in.LeaseSeconds != nil {
+		lease = min(time.Duration(*in.LeaseSeconds)*time.Second, MaxLease)
+	}
+	var out ClaimOutput
+	err := op.db.InTx(ctx, func(tx core.Tx) error {
+		out = ClaimOutput{}
+		if err := op.reclaim(ctx, tx); err != nil {
+			return err
+		}
+		tx.AfterCommit(op.changes.raise)
+		return op.claim(ctx, tx, p, in, lease, &out)
+	})
+	return out, err
+}
+
+func isWorker(p Principal) error {
+	if p.Kind() != KindWorker {
+		return core.Refuse(core.ReasonKindNotAllowed, "Only a worker carries intents out.").With("kind", p.Kind())
+	}
+	return nil
+}
+
+// claim passes over what the present policy denies (it is cancelled on the way)
+// until it holds a job or nothing is left.
+func (op *Operator) claim(ctx context.Context, tx core.Tx, p Principal, in ClaimInput, lease time.Duration, out *ClaimOutput) error {
+	for {
+		row, err := nextReady(ctx, tx, p.ProjectID(), in.Types)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		denied, err := op.deniedNow(ctx, tx, row)
+		if err != nil {
+			return err
+		}
+		if !denied {
+			out.Job, err = op.hold(ctx, tx, p, row, lease, isOneOf(row.Type, in.Idempotent))
+			return err
+		}
+	}
+}
+
+func nextReady(ctx context.Context, tx core.Tx, project int64, types []string) (intentRow, error) {
+	args := []any{project, tx.Micros()}
+	marks := make([]string, 0, len(types))
+	for _, t := range types {
+		args = append(args, t)
+		marks = append(marks, fmt.Sprintf("$%d", len(args)))
+	}
+	var row intentRow
+	err := tx.Get(ctx, &row, `select `+intentColumns+` from reeve_intents
+		where project_id = $1 and status in ('approved', 'allowed') and expires_at > $2 and type in (`+strings.Join(marks, ", ")+`)
+		order by id limit 1 `+tx.Dialect().SkipLocks, args...)
+	return row, err
+}
+
+// deniedNow asks the gate again. A policy that has hardened since the approval
+// wins over it: the intent is cancelled, in the store's name.
+func (op *Operator) deniedNow(ctx context.Context, tx core.Tx, row intentRow) (bool, error) {
+	ws, err := settings(ctx, tx, row.ProjectID)
+	if err != nil {
+		return false, err
+	}
+	zone, err := core.LoadZone(ws.Zone)
+	if err != nil {
+		return false, err
+	}
+	v := op.policy.Evaluate(row.action(), facts(ws, row.RecordedBy, tx.Now(), zone))
+	if v.Effect != gate.Deny {
+		return false, nil
+	}
+	return true, op.storeMoves(ctx, tx, row, gate.StatusCancelled, "The policy of "+v.PolicyVersion+" denies it: "+strings.Join(v.Texts(), " "))
+}
+
+// storePrincipal is written as the actor of what the store does by itself.
+const storePrincipal = "store"
+
+// storeMoves ends an intent in the store's own name.
+func (op *Operator) storeMoves(ctx context.Context, tx core.Tx, row intentRow, to gate.Status, why string) error {
+	n, err := tx.Exec(ctx, `update reeve_intents set status = $1, settled_by = $2, settled_at = $3, updated_at = $3, expires_at = null,
+		outcome = $4 where id = $5 and status = $6`, string(to), storePrincipal, tx.Micros(), why, row.ID, string(row.Status))
+	if err := changedOne(n, err); err != nil {
+		return err
+	}
+	return tx.Audit(ctx, op.storeAudit(ctx, tx, row, string(row.Status)+" -> "+string(to)))
+}
+
+func (op *Operator) storeAudit(ctx context.Context, tx core.Tx, row intentRow, outcome string) core.AuditRow {
+	var account int64
+	// The project is there: the intent refers to it.
+	_ = tx.Get(ctx, &account, `select account_id from reeve_projects where id = $1`, row.ProjectID)
+	return core.AuditRow{AccountID: account, ProjectID: row.ProjectID, Principal: storePrincipal, Via: core.ViaStore, Action: "sweep",
+		Verdict: core.VerdictDone, IntentID: row.ID, Digest: row.Digest, PolicyVersion: row.PolicyVersion, Outcome: outcome}
+}
+
+func (op *Operator) hold(ctx context.Context, tx core.Tx, p Principal, row intentRow, lease time.Duration, idempotent bool) (*Job, error) {
+	var held struct {
+		Token int64 `db:"fencing_token"`
+		Until int64 `db:"lease_until"`
+	}
+	err := tx.Get(ctx, &held, `update reeve_intents set status = 'executing', claimed_from = status, lease_holder = $1,
+			lease_until = `+tx.Dialect().NowMicros+` + $2, lease_retries = $3, fencing_token = fencing_token + 1, updated_at = $4
+		where id = $5 and status = $6 and expires_at > $4 returning fencing_token, lease_until`,
+		p.ID(), lease.Microseconds(), bit(idempotent), tx.Micros(), row.ID, string(row.Status))
+	if err != nil {
+		return nil, err
+	}
+	audit := principalAudit(ctx, p, "claim")
+	audit.IntentID, audit.Digest, audit.PolicyVersion = row.ID, row.Digest, row.PolicyVersion
+	audit.Outcome = string(row.Status) + " -> executing under token " + itoa(held.Token)
+	if err := tx.Audit(ctx, audit); err != nil {
+		return nil, err
+	}
+	now, err := findIntent(ctx, tx, row.ProjectID, row.ID, "")
+	return &Job{Intent: now.whole(), FencingToken: held.Token, LeaseUntil: core.FromMicros(held.Until), IdempotencyKey: row.Key, ExecutionKey: row.executionKey()}, err
+}
+
+// executionKey tells one intent's attempts from every other intent's. The
+// idempotency key alone cannot: the same wish tomorrow, or a person's reissue of
+// one that failed, has the same one.
+func (r intentRow) executionKey() string { return r.Key + "-" + itoa(r.ID) }
+
+// ExtendInput keeps a claim alive.
+type ExtendInput struct {
+	ID           int64  `json:"id" validate:"required,min=1" doc:"The intent's number."`
+	FencingToken int64  `json:"fencing_token" validate:"required,min=1" doc:"The number that came with the claim."`
+	LeaseSeconds *int64 `json:"lease_seconds,omitempty" validate:"omitempty,min=1,max=3600" doc:"How long from now; 30 when left out."`
+}
+
+// Extended is a claim's new end.
+type Extended struct {
+	LeaseUntil time.Time `json:"lease_until" doc:"When the claim lapses unless it is extended again."`
+}
+
+// Extend moves the end of a lease, while it is still held: ErrStaleToken.
+func (op *Operator) Extend(ctx context.Context, p Principal, in ExtendInput) (Extended, error) {
+	if err := isWorker(p); err != nil {
+		return Extended{}, err
+	}
+	lease := DefaultLease
+	if in.LeaseSeconds != nil {
+		lease = min(time.Duration(*in.LeaseSeconds)*time.Second, MaxLease)
+	}
+	var until int64
+	err := op.db.InTx(ctx, func(tx core.Tx) error {
+		now := tx.Dialect().NowMicros
+		err := tx.Get(ctx, &until, `update reeve_intents set lease_until = `+now+` + $1
+			where id = $2 and project_id = $3 and status = 'executing' and lease_holder = $4 and fencing_token = $5 and lease_until > `+now+`
+			returning lease_until`, lease.Microseconds(), in.ID, p.ProjectID(), p.ID(), in.FencingToken)
+		if errors.Is(err, sql.ErrNoRows) {
+			return staleToken(in.ID)
+		}
+		return err
+	})
+	return Extended{core.FromMicros(until)}, err
+}
+
+func staleToken(id int64) error {
+	return core.Refuse(core.ReasonStaleToken, "Intent %d is not held under that token: the lease lapsed, or somebody else has it.", id)
+}
+
+// ReportInput says what came of a job.
+type ReportInput struct {
+	ID           int64  `json:"id" validate:"required,min=1" doc:"The intent's number."`
+	FencingToken int64  `json:"fencing_token" validate:"required,min=1" doc:"The number that came with the claim."`
+	Status       string `json:"status" validate:"required,oneof=succeeded failed" doc:"What came of it: succeeded or failed."`
+	Outcome      string `json:"outcome,omitzero" validate:"max=4000" doc:"A few words on it."`
+}
+
+// Report settles a job by its holder. The same report again answers the same
+// row; one under an old fencing token is refused with ErrStaleToken.
+func (op *Operator) Report(ctx context.Context, p Principal, in ReportInput) (Intent, error) {
+	return op.act(ctx, func(tx core.Tx) (Intent, error) { return op.report(ctx, tx, p, in) })
+}
+
+func (op *Operator) report(ctx context.Context, tx core.Tx, p Principal, in ReportInput) (Intent, error) {
+	if err := isWorker(p); err != nil {
+		return Intent{}, err
+	}
+	if !gate.CanMove(gate.StatusExecuting, gate.Status(in.Status), gate.ByHolder) {
+		return Intent{}, core.Refuse(core.ReasonInvalidStatus, "A job is reported as succeeded or failed.")
+	}
+	if err := checkText("outcome", in.Outcome, 4000); err != nil {
+		return Intent{}, err
+	}
+	row, err := findIntent(ctx, tx, p.ProjectID(), in.ID, tx.Dialect().ForUpdate)
+	if err != nil {
+		return Intent{}, err
+	}
+	if string(row.Status) == in.Status && row.FencingToken == in.FencingToken && row.SettledBy.String == p.ID() {
+		return row.intent(), nil // said once more: the first answer was lost
+	}
+	n, err := tx.Exec(ctx, `update reeve_intents set status = $1, settled_by = $2, settled_at = $3, updated_at = $3, outcome = $4,
+			lease_until = null, expires_at = null
+		where id = $5 and status = 'executing' and lease_holder = $2 and fencing_token = $6`,
+		in.Status, p.ID(), tx.Micros(), in.Outcome, in.ID, in.FencingToken)
+	if err != nil {
+		return Intent{}, err
+	}
+	if n == 0 {
+		return Intent{}, staleToken(in.ID)
+	}
+	audit := principalAudit(ctx, p, "report")
+	audit.IntentID, audit.Digest, audit.PolicyVersion, audit.Outcome = in.ID, row.Digest, row.PolicyVersion, "executing -> "+in.Status
+	if err := tx.Audit(ctx, audit); err != nil {
+		return Intent{}, err
+	}
+	now, err := findIntent(ctx, tx, p.ProjectID(), in.ID, "")
+	return now.intent(), err
+}

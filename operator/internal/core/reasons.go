@@ -1,0 +1,149 @@
+package core
+
+// Reason is a snake_case word from the closed list below.
+type Reason string
+
+// ReasonInfo is what every refusal for one reason has in common.
+type ReasonInfo struct {
+	Reason  Reason
+	Layer   Layer
+	Verdict Verdict
+	Status  int      // the HTTP status over REST
+	Code    string   // error.code in the envelope
+	Hint    string   // error.hint: what would change it
+	Step    StepKind // the recovery step offered when the refusal names none
+}
+
+// The reasons. Each stands in the table once, with its meaning.
+const (
+	ReasonUnauthenticated   Reason = "unauthenticated"
+	ReasonCredentialExpired Reason = "credential_expired"
+	ReasonCredentialRevoked Reason = "credential_revoked"
+	ReasonCredentialInQuery Reason = "credential_in_query"
+	ReasonForeignOrigin     Reason = "foreign_origin"
+
+	ReasonKindNotAllowed Reason = "kind_not_allowed"
+	ReasonMissingScope   Reason = "missing_scope"
+	ReasonRoleNotAllowed Reason = "role_not_allowed"
+	ReasonUnknownTool    Reason = "unknown_tool"
+
+	ReasonNotJSON           Reason = "not_json"
+	ReasonNotObject         Reason = "not_an_object"
+	ReasonBatch             Reason = "batch_not_supported"
+	ReasonTooLarge          Reason = "too_large"
+	ReasonTooSlow           Reason = "too_slow"
+	ReasonMediaType         Reason = "unsupported_media_type"
+	ReasonMethod            Reason = "method_not_allowed"
+	ReasonTooDeep           Reason = "too_deep"
+	ReasonRepeatedKey       Reason = "repeated_key"
+	ReasonUnknownKey        Reason = "unknown_key"
+	ReasonBadText           Reason = "bad_text"
+	ReasonWrongType         Reason = "wrong_type"
+	ReasonOutOfRange        Reason = "number_out_of_range"
+	ReasonNotAnInteger      Reason = "not_an_integer"
+	ReasonMissingField      Reason = "missing_field"
+	ReasonInvalidValue      Reason = "invalid_value"
+	ReasonInvalidStatus     Reason = "invalid_status"
+	ReasonAmountOutOfRange  Reason = "amount_out_of_range"
+	ReasonAmountNotPositive Reason = "amount_not_positive"
+	ReasonAmountMismatch    Reason = "amount_mismatch"
+	ReasonAmountMissing     Reason = "amount_missing"
+	ReasonUnknownCurrency   Reason = "unknown_currency"
+	ReasonInexactNumber     Reason = "number_inexact"
+	ReasonInvalidCursor     Reason = "invalid_cursor"
+
+	ReasonNotFound            Reason = "not_found"
+	ReasonIdempotencyMismatch Reason = "idempotency_mismatch"
+	ReasonDigestMismatch      Reason = "digest_mismatch"
+	ReasonAlreadySettled      Reason = "already_settled"
+	ReasonAlreadyApproved     Reason = "already_approved_by_you"
+	ReasonNotYours            Reason = "not_yours"
+	ReasonTransition          Reason = "transition_not_allowed"
+	ReasonLapsed              Reason = "window_lapsed"
+	ReasonStaleToken          Reason = "stale_fencing_token"
+	ReasonSelfApproval        Reason = "own_request"
+	ReasonApproverNotAllowed  Reason = "approver_not_allowed"
+	ReasonEditChangesKind     Reason = "edit_changes_kind"
+	ReasonDenied              Reason = "denied_by_policy"
+	ReasonDecisionSettled     Reason = "decision_settled"
+	ReasonTaken               Reason = "name_taken"
+	ReasonVersionRace         Reason = "version_race"
+	ReasonUnavailable         Reason = "unavailable"
+	ReasonInternal            Reason = "internal_error"
+)
+
+var reasonTable = []ReasonInfo{
+	{ReasonUnauthenticated, LayerCredential, VerdictDeny, 401, "unauthenticated", "Send exactly one header `Authorization: Bearer <credential>` with a live credential.", StepEscalateToHuman},
+	{ReasonCredentialExpired, LayerCredential, VerdictDeny, 401, "unauthenticated", "The credential's time is over; a person can make a new one.", StepEscalateToHuman},
+	{ReasonCredentialRevoked, LayerCredential, VerdictDeny, 401, "unauthenticated", "The credential was taken back; a person can make a new one.", StepEscalateToHuman},
+	{ReasonCredentialInQuery, LayerCredential, VerdictDeny, 401, "unauthenticated", "A credential belongs in the Authorization header, never in an address.", StepCorrectArguments},
+	{ReasonForeignOrigin, LayerCredential, VerdictDeny, 403, "forbidden", "The request's Host or Origin is not one this server answers to.", StepEscalateToHuman},
+
+	{ReasonKindNotAllowed, LayerScope, VerdictDeny, 403, "forbidden", "This is not for callers of this kind.", StepEscalateToHuman},
+	{ReasonMissingScope, LayerScope, VerdictDeny, 403, "forbidden", "The credential lacks a scope that a person can grant.", StepRequestScope},
+	{ReasonRoleNotAllowed, LayerScope, VerdictDeny, 403, "forbidden", "Somebody with another role in this account has to do this.", StepEscalateToHuman},
+	{ReasonUnknownTool, LayerScope, VerdictDeny, 404, "not_found", "List the tools and call one of those.", StepCorrectArguments},
+
+	{ReasonNotJSON, LayerInput, VerdictDeny, 400, "invalid", "Send one JSON object.", StepCorrectArguments},
+	{ReasonNotObject, LayerInput, VerdictDeny, 400, "invalid", "Send one JSON object.", StepCorrectArguments},
+	{ReasonBatch, LayerInput, VerdictDeny, 400, "invalid", "Send one request at a time.", StepCorrectArguments},
+	{ReasonTooLarge, LayerInput, VerdictDeny, 413, "invalid", "Send less.", StepCorrectArguments},
+	{ReasonTooSlow, LayerInput, VerdictDeny, 408, "invalid", "Send the whole request at once.", StepCorrectArguments},
+	{ReasonMediaType, LayerInput, VerdictDeny, 415, "invalid", "Send Content-Type: application/json.", StepCorrectArguments},
+	{ReasonMethod, LayerInput, VerdictDeny, 405, "invalid", "Use the documented method.", StepCorrectArguments},
+	{ReasonTooDeep, LayerInput, VerdictDeny, 400, "invalid", "Nest less deeply.", StepCorrectArguments},
+	{ReasonRepeatedKey, LayerInput, VerdictDeny, 400, "invalid", "Name each key once.", StepCorrectArguments},
+	{ReasonUnknownKey, LayerInput, VerdictDeny, 400, "invalid", "Use only the documented keys, spelled as documented.", StepCorrectArguments},
+	{ReasonBadText, LayerInput, VerdictDeny, 400, "invalid", "Send plain, valid UTF-8 text without control or direction-changing characters.", StepCorrectArguments},
+	{ReasonWrongType, LayerInput, VerdictDeny, 400, "invalid", "Send the documented type.", StepCorrectArguments},
+	{ReasonOutOfRange, LayerInput, VerdictDeny, 400, "invalid", "Send a number within the documented range.", StepCorrectArguments},
+	{ReasonNotAnInteger, LayerInput, VerdictDeny, 400, "invalid", "Send a whole number.", StepCorrectArguments},
+	{ReasonMissingField, LayerInput, VerdictDeny, 400, "invalid", "Add what is missing.", StepCorrectArguments},
+	{ReasonInvalidValue, LayerInput, VerdictDeny, 400, "invalid", "Send a documented value.", StepCorrectArguments},
+	{ReasonInvalidStatus, LayerInput, VerdictDeny, 400, "invalid", "Use one of the documented words exactly. No tool approves: a person does, elsewhere.", StepCorrectArguments},
+	{ReasonAmountOutOfRange, LayerInput, VerdictDeny, 400, "invalid", "Amounts are whole minor units from 1 to 9007199254740991.", StepCorrectArguments},
+	{ReasonAmountNotPositive, LayerInput, VerdictDeny, 400, "invalid", "Amounts are whole minor units from 1 to 9007199254740991.", StepCorrectArguments},
+	{ReasonAmountMismatch, LayerInput, VerdictDeny, 400, "invalid", "State the same amount in both fields.", StepCorrectArguments},
+	{ReasonAmountMissing, LayerInput, VerdictDeny, 400, "invalid", "A spend states its amount in minor units.", StepCorrectArguments},
+	{ReasonUnknownCurrency, LayerInput, VerdictDeny, 400, "invalid", "Use an ISO 4217 code in capitals, such as USD.", StepCorrectArguments},
+	{ReasonInexactNumber, LayerInput, VerdictDeny, 400, "invalid", "Send that number as a string; a double cannot hold it exactly.", StepCorrectArguments},
+	{ReasonInvalidCursor, LayerInput, VerdictDeny, 400, "invalid", "Pass a cursor back exactly as it was given, or leave it out.", StepCorrectArguments},
+
+	{ReasonNotFound, LayerState, VerdictDeny, 404, "not_found", "Nothing of that id is visible to this credential.", StepReRead},
+	{ReasonIdempotencyMismatch, LayerState, VerdictDeny, 409, "conflict", "The same type, title, recipient, amount and body were recorded today with another payload.", StepReRead},
+	{ReasonDigestMismatch, LayerState, VerdictDeny, 409, "conflict", "What would be carried out is not what was shown; look at it as it is now.", StepReRead},
+	{ReasonAlreadySettled, LayerState, VerdictDeny, 409, "conflict", "It was settled before.", StepReRead},
+	{ReasonAlreadyApproved, LayerState, VerdictDeny, 409, "conflict", "The rule asks for different people.", StepEscalateToHuman},
+	{ReasonNotYours, LayerState, VerdictDeny, 403, "forbidden", "Only the principal that recorded it, or a person, may do this.", StepEscalateToHuman},
+	{ReasonTransition, LayerState, VerdictDeny, 409, "conflict", "From its present status it cannot go there.", StepReRead},
+	{ReasonLapsed, LayerState, VerdictDeny, 409, "conflict", "Its window is over.", StepReRead},
+	{ReasonStaleToken, LayerState, VerdictDeny, 409, "conflict", "Another holder has the lease, or it has lapsed.", StepReRead},
+	{ReasonSelfApproval, LayerState, VerdictDeny, 403, "forbidden", "Somebody else has to approve it.", StepEscalateToHuman},
+	{ReasonApproverNotAllowed, LayerPolicy, VerdictDeny, 403, "forbidden", "The rule names who may approve this.", StepEscalateToHuman},
+	{ReasonEditChangesKind, LayerState, VerdictDeny, 409, "conflict", "Reject this one; another kind of action is another intent.", StepEscalateToHuman},
+	{ReasonDenied, LayerPolicy, VerdictDeny, 403, "forbidden", "Only another policy would change that.", StepEscalateToHuman},
+	{ReasonDecisionSettled, LayerState, VerdictDeny, 409, "conflict", "A person's act is a record; only a person's further act changes what follows from it.", StepEscalateToHuman},
+	{ReasonTaken, LayerState, VerdictDeny, 409, "conflict", "Choose another name, or rotate or revoke what has it.", StepCorrectArguments},
+	{ReasonVersionRace, LayerStore, VerdictUnavailable, 503, "unavailable", "Another write came first; nothing of this one was kept.", StepRetryAfter},
+	{ReasonUnavailable, LayerStore, VerdictUnavailable, 503, "unavailable", "The store could not be reached in time.", StepRetryAfter},
+	{ReasonInternal, LayerStore, VerdictUnavailable, 503, "unavailable", "A fault of reeve's own; it is in the log under the request's id.", StepRetryAfter},
+}
+
+var reasonIndex = func() map[Reason]ReasonInfo {
+	index := make(map[Reason]ReasonInfo, len(reasonTable))
+	for _, row := range reasonTable {
+		index[row.Reason] = row
+	}
+	return index
+}()
+
+// Reasons lists every reason there is, in the order of the pipeline.
+func Reasons() []ReasonInfo { return append([]ReasonInfo(nil), reasonTable...) }
+
+// Info finds the reason's row; an unknown one reads as an internal error.
+func (r Reason) Info() ReasonInfo {
+	if info, ok := reasonIndex[r]; ok {
+		return info
+	}
+	return reasonIndex[ReasonInternal]
+}

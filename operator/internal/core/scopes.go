@@ -1,0 +1,16 @@
+package core
+
+// The scopes that exist. A row of the schedule, or an act, lists those it needs.
+const (
+	ScopeStateRead      Scope = "state:read"
+	ScopeIntentsWrite   Scope = "intents:write"
+	ScopeDecisionsWrite Scope = "decisions:write"
+	ScopeIntentsDecide  Scope = "intents:decide" // a person's judgement of an intent
+	ScopeCommentsWrite  Scope = "comments:write"
+	ScopeWorkClaim      Scope = "work:claim"
+)
+
+// Scopes lists every scope there is.
+func Scopes() []Scope {
+	return []Scope{ScopeStateRead, ScopeIntentsWrite, ScopeDecisionsWrite, ScopeIntentsDecide, ScopeCommentsWrite, ScopeWorkClaim}
+}

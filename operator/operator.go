@@ -1,0 +1,106 @@
+package operator
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/operator/internal/core"
+	"github.com/reeve-go/reeve/operator/internal/sqlstore"
+)
+
+// Operator composes the gate and the record over one database. It is safe for
+// concurrent use, holds no state that another process on the same database
+// would lack, and is the one thing that the adapters, the channels and an
+// embedding service share.
+type Operator struct {
+	db      *core.DB
+	policy  *gate.Policy
+	log     *slog.Logger
+	pending time.Duration
+	granted time.Duration
+	changes *signal
+}
+
+// Options adjusts an Operator. The zero value is good for production.
+type Options struct {
+	Clock   Clock         // nil: the machine's clock
+	Policy  *gate.Policy  // nil: gate.DefaultPolicy
+	Logger  *slog.Logger  // nil: nothing is logged
+	Pending time.Duration // how long an intent waits for a person; 0: 24 h
+	Granted time.Duration // how long an approval waits for a worker; 0: 24 h
+}
+
+// OpenDir opens the embedded SQLite database in the folder dir, making both
+// where they do not exist yet.
+func OpenDir(ctx context.Context, dir string, opts *Options) (*Operator, error) {
+	o := opts.filled()
+	db, err := sqlstore.OpenSQLite(ctx, dir, o.Clock)
+	if err != nil {
+		return nil, err
+	}
+	return newOperator(db, o), nil
+}
+
+// OpenPostgres opens a PostgreSQL database by its postgres:// URL. Any number of
+// processes may work on one.
+func OpenPostgres(ctx context.Context, url string, opts *Options) (*Operator, error) {
+	o := opts.filled()
+	db, err := sqlstore.OpenPostgres(ctx, url, o.Clock)
+	if err != nil {
+		return nil, err
+	}
+	return newOperator(db, o), nil
+}
+
+// Open opens whichever database where names: a postgres:// URL, else a folder.
+func Open(ctx context.Context, where string, opts *Options) (*Operator, error) {
+	if strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://") {
+		return OpenPostgres(ctx, where, opts)
+	}
+	return OpenDir(ctx, where, opts)
+}
+
+func (o *Options) filled() Options {
+	var out Options
+	if o != nil {
+		out = *o
+	}
+	if out.Clock == nil {
+		out.Clock = core.SystemClock{}
+	}
+	if out.Policy == nil {
+		out.Policy = gate.DefaultPolicy()
+	}
+	if out.Logger == nil {
+		out.Logger = slog.New(slog.DiscardHandler)
+	}
+	if out.Pending <= 0 {
+		out.Pending = 24 * time.Hour
+	}
+	if out.Granted <= 0 {
+		out.Granted = 24 * time.Hour
+	}
+	return out
+}
+
+func newOperator(db *core.DB, o Options) *Operator {
+	return &Operator{db: db, policy: o.Policy, log: o.Logger, pending: o.Pending, granted: o.Granted, changes: newSignal()}
+}
+
+// Close closes the database. Calls under way end with an error.
+func (op *Operator) Close() error { return op.db.Close() }
+
+// Ping says whether the database answers.
+func (op *Operator) Ping(ctx context.Context) error {
+	var one int64
+	return op.db.View().Get(ctx, &one, `select 1`)
+}
+
+// Database names the kind of database underneath: "sqlite" or "postgres".
+func (op *Operator) Database() string { return op.db.Dialect.Name }
+
+// Now is the Operator's clock.
+func (op *Operator) Now() time.Time { return op.db.Clock.Now().UTC() }

@@ -1,0 +1,152 @@
+package operator
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/reeve-go/reeve/operator/internal/core"
+)
+
+// NewPerson says whom to put on an account's list of people.
+type NewPerson struct {
+	Account string // "": default
+	Handle  string // short and unique in the account: "ana"
+	Name    string // as the person writes it
+	Role    Role
+}
+
+// PersonInfo is a row of the list of people.
+type PersonInfo struct {
+	Handle    string     `json:"handle"`
+	Name      string     `json:"name"`
+	Role      Role       `json:"role"`
+	CreatedAt time.Time  `json:"created_at"`
+	RemovedAt *time.Time `json:"removed_at"`
+}
+
+// AddPerson puts a person on the list. Somebody who was removed comes back by
+// the same handle, with none of their old credentials.
+func (op *Operator) AddPerson(ctx context.Context, in NewPerson) error {
+	return op.db.InTx(ctx, func(tx core.Tx) error {
+		ws, err := findWorkspace(ctx, tx, in.Account, "")
+		if err != nil {
+			return err
+		}
+		if _, err := insertPerson(ctx, tx, ws, in); err != nil {
+			return err
+		}
+		return auditLocal(ctx, tx, ws, "person_add", humanID(in.Handle)+" "+string(in.Role))
+	})
+}
+
+func insertPerson(ctx context.Context, tx core.Tx, ws workspace, in NewPerson) (id int64, err error) {
+	if !slugForm.MatchString(in.Handle) {
+		return 0, core.Refuse(core.ReasonInvalidValue, "A person's handle is a lower-case letter and up to 39 letters, digits or dashes.")
+	}
+	if !isOneOf(in.Role, core.Roles()) {
+		return 0, core.Refuse(core.ReasonInvalidValue, "A person's role is one of owner, admin and member.")
+	}
+	if err := checkText("name", in.Name, 100); err != nil {
+		return 0, err
+	}
+	err = tx.Get(ctx, &id, `insert into reeve_people (account_id, handle, name, role, created_at) values ($1, $2, $3, $4, $5)
+		on conflict (account_id, handle) do update set name = excluded.name, role = excluded.role, removed_at = null
+		where reeve_people.removed_at is not null returning id`, ws.AccountID, in.Handle, in.Name, string(in.Role), tx.Micros())
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, core.Refuse(core.ReasonTaken, "Somebody is already on the list as %q.", in.Handle)
+	}
+	return id, err
+}
+
+// RemovePerson takes a person off the list, and with them every credential they
+// hold and every account elsewhere that was linked to them: all at once, for
+// every process.
+func (op *Operator) RemovePerson(ctx context.Context, account, handle string) error {
+	return op.db.InTx(ctx, func(tx core.Tx) error {
+		ws, err := findWorkspace(ctx, tx, account, "")
+		if err != nil {
+			return err
+		}
+		id, err := livePerson(ctx, tx, ws.AccountID, handle)
+		if err != nil {
+			return err
+		}
+		if err := endPowers(ctx, tx, id); err != nil {
+			return err
+		}
+		return auditLocal(ctx, tx, ws, "person_remove", humanID(handle))
+	})
+}
+
+func endPowers(ctx context.Context, tx core.Tx, person int64) error {
+	n, err := tx.Exec(ctx, `update reeve_people set removed_at = $1 where id = $2 and removed_at is null`, tx.Micros(), person)
+	if err != nil || n == 0 {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `update reeve_credentials set revoked_at = $1 where person_id = $2 and revoked_at is null`, tx.Micros(), person); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `delete from reeve_links where person_id = $1`, person)
+	return err
+}
+
+// People lists an account's people, the removed ones too, in the order they came.
+func (op *Operator) People(ctx context.Context, account string) ([]PersonInfo, error) {
+	ws, err := findWorkspace(ctx, op.db.View(), account, "")
+	if err != nil {
+		return nil, err
+	}
+	var rows []struct {
+		Handle    string        `db:"handle"`
+		Name      string        `db:"name"`
+		Role      Role          `db:"role"`
+		CreatedAt int64         `db:"created_at"`
+		RemovedAt sql.NullInt64 `db:"removed_at"`
+	}
+	err = op.db.View().Select(ctx, &rows, `select handle, name, role, created_at, removed_at from reeve_people where account_id = $1 order by id`, ws.AccountID)
+	out := make([]PersonInfo, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, PersonInfo{r.Handle, r.Name, r.Role, core.FromMicros(r.CreatedAt), optionalTime(r.RemovedAt)})
+	}
+	return out, err
+}
+
+// LinkPerson ties an account elsewhere (a Slack user id, a Telegram chat id) to
+// a person, so that a channel can vouch for them.
+func (op *Operator) LinkPerson(ctx context.Context, account, handle, service, externalID string) error {
+	if !slugForm.MatchString(service) || externalID == "" || len(externalID) > 200 {
+		return core.Refuse(core.ReasonInvalidValue, "A link names a service, such as slack, and the person's id there, at most 200 bytes.")
+	}
+	if err := checkText("external_id", externalID, 200); err != nil {
+		return err
+	}
+	return op.db.InTx(ctx, func(tx core.Tx) error {
+		ws, err := findWorkspace(ctx, tx, account, "")
+		if err != nil {
+			return err
+		}
+		id, err := livePerson(ctx, tx, ws.AccountID, handle)
+		if err != nil {
+			return err
+		}
+		n, err := tx.Exec(ctx, `insert into reeve_links (account_id, person_id, service, external_id, created_at) values ($1, $2, $3, $4, $5)
+			on conflict (account_id, service, external_id) do nothing`, ws.AccountID, id, service, externalID, tx.Micros())
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return core.Refuse(core.ReasonTaken, "That account is linked to a person already.")
+		}
+		return auditLocal(ctx, tx, ws, "person_link", humanID(handle)+" "+service)
+	})
+}
+
+func livePerson(ctx context.Context, tx core.Tx, account int64, handle string) (id int64, err error) {
+	err = tx.Get(ctx, &id, `select id from reeve_people where account_id = $1 and handle = $2 and removed_at is null`, account, handle)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, core.Refuse(core.ReasonNotFound, "Nobody on the list is called %q.", handle)
+	}
+	return id, err
+}

@@ -1,0 +1,140 @@
+package powers
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/operator"
+	"github.com/reeve-go/reeve/operator/internal/core"
+	"github.com/reeve-go/reeve/operator/internal/schema"
+	"github.com/reeve-go/reeve/operator/internal/strict"
+)
+
+// ActSpec is what a row of the acts says of itself.
+type ActSpec struct {
+	Name, Title, What string
+	Method, Path      string
+	Kinds             []operator.Kind
+	Scopes            []operator.Scope
+}
+
+// Act is something that people, or workers, do over REST and that no tool can.
+// It has functions of other types than a Tool, and is called from another root:
+// nothing that a tool can reach leads here.
+type Act struct {
+	ActSpec
+	InputSchema  jsontext.Value
+	OutputSchema jsontext.Value
+	decode       func(*strict.Decoder, []byte) (any, error)
+	person       func(context.Context, *operator.Operator, operator.Person, any) (any, error)
+	worker       func(context.Context, *operator.Operator, operator.Principal, any) (any, error)
+}
+
+func describeAct[In, Out any](spec ActSpec) Act {
+	return Act{
+		ActSpec:      spec,
+		InputSchema:  must(schema.For(reflect.TypeFor[In](), schema.Options{Types: describedTypes})),
+		OutputSchema: must(schema.For(reflect.TypeFor[Out](), schema.Options{Output: true, Types: describedTypes})),
+		decode: func(d *strict.Decoder, raw []byte) (any, error) {
+			in := new(In)
+			return in, d.Decode(raw, in)
+		},
+	}
+}
+
+// byPerson makes a row of an act that takes a proved person.
+func byPerson[In, Out any](spec ActSpec, f func(*operator.Operator, context.Context, operator.Person, In) (Out, error)) Act {
+	spec.Kinds = []operator.Kind{operator.KindHuman}
+	a := describeAct[In, Out](spec)
+	a.person = func(ctx context.Context, op *operator.Operator, p operator.Person, in any) (any, error) {
+		return f(op, ctx, p, *in.(*In))
+	}
+	return a
+}
+
+// byWorker makes a row of what a worker does.
+func byWorker[In, Out any](spec ActSpec, f func(*operator.Operator, context.Context, operator.Principal, In) (Out, error)) Act {
+	spec.Kinds = []operator.Kind{operator.KindWorker}
+	a := describeAct[In, Out](spec)
+	a.worker = func(ctx context.Context, op *operator.Operator, p operator.Principal, in any) (any, error) {
+		return f(op, ctx, p, *in.(*In))
+	}
+	return a
+}
+
+// CallAct runs one act, whole: kind, then scope, then the arguments' form, then
+// the act. It never panics and never returns a bare error.
+func (s *Schedule) CallAct(ctx context.Context, c Caller, a *Act, raw []byte) Answer {
+	ctx, digest := withCall(ctx, c, a.Name, raw)
+	out, err := s.runAct(ctx, c, a, raw)
+	if err != nil {
+		return s.refuseDigest(ctx, c, a.Name, digest(), err)
+	}
+	answer, err := success(out)
+	if err != nil {
+		return s.refuseDigest(ctx, c, a.Name, digest(), err)
+	}
+	return answer
+}
+
+func (s *Schedule) runAct(ctx context.Context, c Caller, a *Act, raw []byte) (out any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.op.Logger().Error("an act panicked", "action", a.Name, "request_id", c.RequestID,
+				"panic", gate.Redact(fmt.Sprint(r)), "stack", gate.Redact(string(debug.Stack())))
+			out, err = nil, core.Refuse(core.ReasonInternal, "A fault of reeve's own stopped this act; nothing was kept.")
+		}
+	}()
+	if err := permits(c.Principal, a.Kinds, a.Scopes); err != nil {
+		return nil, err
+	}
+	in, err := a.decode(s.decoder, raw)
+	if err != nil {
+		return nil, err
+	}
+	if a.worker != nil {
+		return a.worker(ctx, s.op, c.Principal, in)
+	}
+	person, err := s.personOf(c)
+	if err != nil {
+		return nil, err
+	}
+	return a.person(ctx, s.op, person, in)
+}
+
+func actRows() []*Act {
+	decide := []operator.Scope{operator.ScopeIntentsDecide}
+	on := func(verb, title, what string) ActSpec {
+		return ActSpec{Name: verb + "_intent", Title: title, What: what, Method: "POST", Path: "/v1/intents/{id}/" + verb, Scopes: decide}
+	}
+	work := []operator.Scope{operator.ScopeWorkClaim}
+	table := []Act{
+		byPerson(on("approve", "Approve", "Countersigns exactly the content whose digest is named."), (*operator.Operator).Approve),
+		byPerson(on("edit", "Edit", "Puts the person's own version in its place, judged again by the policy."), (*operator.Operator).Edit),
+		byPerson(on("respond", "Respond", "Sends words back to the agent and leaves the intent waiting."), (*operator.Operator).Respond),
+		byPerson(on("reject", "Reject", "Refuses it for good."), (*operator.Operator).Reject),
+		byPerson(on("ignore", "Ignore", "Closes it without a judgement."), (*operator.Operator).Ignore),
+		byPerson(on("revoke", "Revoke", "Takes it back before a worker has claimed it."), (*operator.Operator).Revoke),
+		byPerson(on("settle", "Settle", "Says what really became of an unknown one."), (*operator.Operator).Settle),
+		byPerson(ActSpec{Name: "comment", Title: "Comment", What: "Records the person's words.", Method: "POST", Path: "/v1/comments",
+			Scopes: []operator.Scope{operator.ScopeCommentsWrite}}, (*operator.Operator).Comment),
+		byWorker(ActSpec{Name: "claim_work", Title: "Claim", What: "Holds the oldest intent that is ready and of one of these types.",
+			Method: "POST", Path: "/v1/work/claim", Scopes: work}, (*operator.Operator).Claim),
+		byWorker(ActSpec{Name: "extend_work", Title: "Extend", What: "Keeps a claim alive.",
+			Method: "POST", Path: "/v1/work/{id}/extend", Scopes: work}, (*operator.Operator).Extend),
+		byWorker(ActSpec{Name: "report_work", Title: "Report", What: "Says what came of a job.",
+			Method: "POST", Path: "/v1/work/{id}/report", Scopes: work}, (*operator.Operator).Report),
+	}
+	out := make([]*Act, len(table))
+	for i := range table {
+		table[i].Kinds = slices.Clone(table[i].Kinds)
+		out[i] = &table[i]
+	}
+	return out
+}

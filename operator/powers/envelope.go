@@ -1,0 +1,152 @@
+package powers
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/operator"
+	"github.com/reeve-go/reeve/operator/internal/core"
+)
+
+// Answer is what a call came to, ready for either face.
+type Answer struct {
+	JSON    []byte // indented: the result, or the refusal envelope
+	OK      bool
+	IsError bool // as MCP means it: a park is a deferral and not an error
+	Status  int  // as HTTP means it
+
+	Challenge  string // the WWW-Authenticate header of a 401 or 403, else empty
+	RetryAfter int    // seconds until a retry may help, 0 for never
+	Reason     operator.Reason
+}
+
+// envelope is a refusal as it is written. No result uses any of these names, so
+// the two can be told apart by any one of them.
+type envelope struct {
+	OK           bool          `json:"ok"`
+	Retry        bool          `json:"retry,omitzero"` // a race inside the store that was rolled back whole
+	Verdict      core.Verdict  `json:"verdict"`
+	Reason       core.Reason   `json:"reason"`
+	Action       string        `json:"action"`
+	Layer        core.Layer    `json:"layer"`
+	Retryable    bool          `json:"retryable"`
+	Repeat       int           `json:"repeat"`
+	Message      string        `json:"message"`
+	Error        envelopeError `json:"error"`
+	Recovery     []core.Step   `json:"recovery"`
+	Alternatives []alternative `json:"alternatives"`
+}
+
+type envelopeError struct {
+	Code    string         `json:"code"`
+	Hint    string         `json:"hint"`
+	Details map[string]any `json:"details"`
+}
+
+// alternative is another tool that would work for this caller right now.
+type alternative struct {
+	Tool string `json:"tool"`
+	Why  string `json:"why"`
+}
+
+// retryAfter is how many seconds a caller is asked to wait after an outage.
+const retryAfter = 2
+
+// writing renders what a caller is shown: indented, keys of maps in order, and
+// with no HTML escapes, since this is read by people and models as it is.
+var writing = json.JoinOptions(jsontext.WithIndent("  "), json.Deterministic(true))
+
+func success(out any) (Answer, error) {
+	body, err := json.Marshal(out, writing)
+	return Answer{JSON: body, OK: true, Status: 200}, err
+}
+
+// refusalAnswer renders a refusal. names puts a tool's name as this caller's
+// client knows it.
+func refusalAnswer(r *core.Refusal, action string, repeat repeats, names func(string) string, reread string) Answer {
+	info := r.Info()
+	e := envelope{
+		Verdict: info.Verdict, Reason: info.Reason, Action: names(action), Layer: info.Layer,
+		Retryable: info.Verdict == core.VerdictUnavailable, Retry: r.Reason == core.ReasonVersionRace, Repeat: max(1, repeat.identical),
+		Message: gate.Redact(r.Message), Error: envelopeError{Code: info.Code, Hint: info.Hint, Details: map[string]any{}},
+		Recovery: steps(r, info, names, reread), Alternatives: []alternative{},
+	}
+	if e.Message == "" {
+		e.Message = info.Hint
+	}
+	if r.Details != nil {
+		e.Error.Details = r.Details
+	}
+	if repeat.tooMany() {
+		e.Recovery = []core.Step{escalation(info)}
+	}
+	out := Answer{IsError: info.Verdict == core.VerdictDeny || e.Retryable && !e.Retry, Status: info.Status, Reason: info.Reason}
+	if e.Retryable {
+		out.RetryAfter = retryAfter
+	}
+	out.Challenge = challenge(info, r)
+	body, err := json.Marshal(e, writing)
+	if err != nil { // a detail that has no JSON: the refusal stands without its details
+		e.Error.Details = map[string]any{}
+		body, _ = json.Marshal(e, writing)
+	}
+	out.JSON = body
+	return out
+}
+
+// steps is what would change the outcome: the refusal's own steps, else the
+// reason's usual one.
+func steps(r *core.Refusal, info core.ReasonInfo, names func(string) string, reread string) []core.Step {
+	if len(r.Recovery) > 0 {
+		out := append([]core.Step{}, r.Recovery...)
+		for i := range out {
+			if out[i].Tool != "" {
+				out[i].Tool = names(out[i].Tool)
+			}
+		}
+		return out
+	}
+	step := core.Step{Kind: info.Step, Change: info.Hint}
+	switch info.Step {
+	case core.StepRetryAfter:
+		step.RetryAfter = retryAfter
+	case core.StepReRead:
+		if reread == "" {
+			return []core.Step{escalation(info)}
+		}
+		step.Tool = names(reread)
+	case core.StepEscalateToHuman:
+		return []core.Step{escalation(info)}
+	case core.StepRequestScope:
+		step.HumanAction = "Ask a person who administers this account for a credential with the scope that is missing."
+	}
+	return []core.Step{step}
+}
+
+func escalation(info core.ReasonInfo) core.Step {
+	return core.Step{Kind: core.StepEscalateToHuman, Change: info.Hint,
+		HumanAction: "Tell the person you work for what was refused and why, and stop."}
+}
+
+// challenge is the WWW-Authenticate header of RFC 6750. It holds words of ours
+// alone, never anything of the request.
+func challenge(info core.ReasonInfo, r *core.Refusal) string {
+	switch {
+	case info.Status == 401:
+		return `Bearer realm="reeve", error="invalid_token", error_description="` + string(info.Reason) + `"`
+	case r.Reason == core.ReasonMissingScope:
+		missing, _ := r.Details["missing"].([]core.Scope)
+		return `Bearer realm="reeve", error="insufficient_scope", scope="` + core.JoinScopes(missing) + `"`
+	}
+	return ""
+}
+
+// repeats is how often the same refusal was met lately.
+type repeats struct {
+	identical int // with the same arguments
+	alike     int // with any arguments
+}
+
+// tooMany says when choices stop helping and a person has to be told.
+func (r repeats) tooMany() bool { return r.identical >= 3 || r.alike >= 10 }

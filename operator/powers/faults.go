@@ -1,0 +1,88 @@
+package powers
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/operator"
+	"github.com/reeve-go/reeve/operator/internal/core"
+	"github.com/reeve-go/reeve/operator/internal/strict"
+)
+
+// Member is one member of a JSON object, for adapters that look at a message
+// before it is decoded.
+type Member = strict.Member
+
+// Members splits one JSON object into its members, whatever is wrong inside them.
+func Members(raw []byte) ([]Member, error) { return strict.Members(raw) }
+
+// CheckJSON holds one JSON value to the form that every argument has.
+func CheckJSON(raw []byte) error { return strict.Check(raw, strict.Limits{}) }
+
+// inputReasons says which refusal each fault of form is.
+var inputReasons = map[strict.Code]core.Reason{
+	strict.TooLarge:         core.ReasonTooLarge,
+	strict.InvalidUTF8:      core.ReasonBadText,
+	strict.TooDeep:          core.ReasonTooDeep,
+	strict.NULCharacter:     core.ReasonBadText,
+	strict.LoneSurrogate:    core.ReasonBadText,
+	strict.NotJSON:          core.ReasonNotJSON,
+	strict.TrailingData:     core.ReasonNotJSON,
+	strict.NotObject:        core.ReasonNotObject,
+	strict.RepeatedKey:      core.ReasonRepeatedKey,
+	strict.UnknownKey:       core.ReasonUnknownKey,
+	strict.WrongType:        core.ReasonWrongType,
+	strict.NotAnInteger:     core.ReasonNotAnInteger,
+	strict.NumberOutOfRange: core.ReasonOutOfRange,
+	strict.MissingField:     core.ReasonMissingField,
+	strict.InvalidValue:     core.ReasonInvalidValue,
+}
+
+// statusPath is the argument whose words are a closed list of standings. It has
+// a reason of its own, because the word that is most often tried there is the
+// one that no tool takes.
+const statusPath = "/status"
+
+// inputRefusal turns the faults of a call's arguments into one refusal, named
+// after the first of them.
+func inputRefusal(faults strict.Errors, err error) *core.Refusal {
+	list := make([]operator.Fault, 0, len(faults))
+	for _, f := range faults {
+		list = append(list, operator.Fault{Field: gate.Redact(field(f.Path)), Code: string(f.Code), Message: gate.Redact(f.Message)})
+	}
+	first := faults[0]
+	reason, ok := inputReasons[first.Code]
+	if !ok {
+		reason = core.ReasonInvalidValue
+	}
+	if first.Path == statusPath && (first.Code == strict.InvalidValue || first.Code == strict.WrongType) {
+		reason = core.ReasonInvalidStatus
+	}
+	var money *gate.FieldError
+	if errors.As(first, &money) {
+		if own := moneyReason(money.Code); own != "" {
+			reason = own
+		}
+	}
+	message := first.Message
+	if list[0].Field != "" {
+		message = list[0].Field + ": " + message
+	}
+	return core.Refuse(reason, "%s", message).With("faults", list).Because(err)
+}
+
+func moneyReason(code gate.Code) core.Reason {
+	switch code {
+	case gate.CodeAmountOutOfRange:
+		return core.ReasonAmountOutOfRange
+	case gate.CodeAmountNotPositive:
+		return core.ReasonAmountNotPositive
+	}
+	return ""
+}
+
+// field writes a JSON Pointer as people write fields: action.amount_cents.
+func field(pointer string) string {
+	return strings.NewReplacer("~1", "/", "~0", "~").Replace(strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", "."))
+}

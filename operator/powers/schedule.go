@@ -1,0 +1,311 @@
+package powers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/operator"
+	"github.com/reeve-go/reeve/operator/internal/core"
+	"github.com/reeve-go/reeve/operator/internal/strict"
+)
+
+// Face is the way in that a call came by.
+type Face string
+
+// The faces.
+const (
+	FaceMCP     Face = "mcp"
+	FaceREST    Face = "rest"
+	FaceLibrary Face = "library"
+)
+
+// Schedule is the table bound to one Operator. It is immutable and safe for
+// concurrent use.
+type Schedule struct {
+	op      *operator.Operator
+	tools   []*Tool
+	byName  map[string]*Tool
+	acts    []*Act
+	all     receivers
+	decoder *strict.Decoder
+	reread  *Tool
+}
+
+// New binds the table to an Operator. An error is a mistake in the table.
+func New(op *operator.Operator) (*Schedule, error) { return build(op, operatorTools()) }
+
+func build(op *operator.Operator, groups ...Group) (*Schedule, error) {
+	s := &Schedule{op: op, tools: rows(groups...), byName: map[string]*Tool{}, acts: actRows(),
+		all:     receivers{reflect.TypeFor[*operator.Operator](): op},
+		decoder: strict.New(strict.Options{Text: func(text string) error { return gate.CheckText(text, gate.Block) }})}
+	for _, t := range s.tools {
+		if err := t.lint(); err != nil {
+			return nil, err
+		}
+		if s.byName[t.Name] != nil {
+			return nil, fmt.Errorf("two tools are called %s", t.Name)
+		}
+		s.byName[t.Name] = t
+		if t.Rereads {
+			s.reread = t
+		}
+	}
+	return s, lintRoutes(s.tools, s.acts)
+}
+
+// lintRoutes finds two rows behind one address.
+func lintRoutes(tools []*Tool, acts []*Act) error {
+	seen := map[string]string{}
+	take := func(name, method, path string) error {
+		key := method + " " + path
+		if other, taken := seen[key]; taken {
+			return fmt.Errorf("%s and %s both answer %s", other, name, key)
+		}
+		seen[key] = name
+		return nil
+	}
+	var all []error
+	for _, t := range tools {
+		for _, r := range t.Routes {
+			all = append(all, take(t.Name, r.Method, r.Path))
+		}
+	}
+	for _, a := range acts {
+		all = append(all, take(a.Name, a.Method, a.Path))
+	}
+	return errors.Join(all...)
+}
+
+// Tools lists every row, in declaration order. The rows must not be changed.
+func (s *Schedule) Tools() []*Tool { return slices.Clone(s.tools) }
+
+// Acts lists every act, in declaration order. The rows must not be changed.
+func (s *Schedule) Acts() []*Act { return slices.Clone(s.acts) }
+
+// AgentScopes is what an agent needs to call every tool of a toolset.
+func (s *Schedule) AgentScopes(set Toolset) []operator.Scope {
+	var out []operator.Scope
+	for _, t := range s.tools {
+		if t.Toolset == set && slices.Contains(t.Kinds, operator.KindAgent) {
+			out = append(out, t.Scopes...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// OwnerScopes is what a person needs for every act and every look.
+func (s *Schedule) OwnerScopes() []operator.Scope {
+	var out []operator.Scope
+	for _, t := range s.tools {
+		if t.ReadOnly() {
+			out = append(out, t.Scopes...)
+		}
+	}
+	for _, a := range s.acts {
+		if slices.Contains(a.Kinds, operator.KindHuman) {
+			out = append(out, a.Scopes...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Visible lists the tools that a caller may see on a face.
+func (s *Schedule) Visible(p operator.Principal, _ Face) []*Tool {
+	var out []*Tool
+	for _, t := range s.tools {
+		if t.allows(p) == nil {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// allows is the part of the pipeline before the arguments: kind, then scope.
+func (t *Tool) allows(p operator.Principal) error { return permits(p, t.Kinds, t.Scopes) }
+
+func permits(p operator.Principal, kinds []operator.Kind, scopes []operator.Scope) error {
+	if !p.Known() {
+		return core.Refuse(core.ReasonUnauthenticated, "The credential is missing or is not one of ours.")
+	}
+	if !slices.Contains(kinds, p.Kind()) {
+		return core.Refuse(core.ReasonKindNotAllowed, "A credential of kind %s cannot do this.", p.Kind()).
+			With("kind", p.Kind()).With("kinds", kinds)
+	}
+	if missing := p.Missing(scopes); len(missing) > 0 {
+		return core.Refuse(core.ReasonMissingScope, "The credential lacks the scope %s.", core.JoinScopes(missing)).With("missing", missing)
+	}
+	return nil
+}
+
+// Caller is a proved principal and the way it came in.
+type Caller struct {
+	Principal  operator.Principal
+	Face       Face
+	RequestID  string
+	ToolPrefix string // what this client's names of tools begin with
+}
+
+func (c Caller) name(tool string) string {
+	if c.ToolPrefix == "" || tool == "" {
+		return tool
+	}
+	return c.ToolPrefix + tool
+}
+
+// Call runs one tool, whole. It never panics and never returns a bare error.
+func (s *Schedule) Call(ctx context.Context, c Caller, tool string, raw []byte) Answer {
+	return s.CallRoute(ctx, c, tool, nil, raw)
+}
+
+// CallRoute is Call through one of the tool's routes, whose answer may be a part
+// of the tool's.
+func (s *Schedule) CallRoute(ctx context.Context, c Caller, tool string, route *Route, raw []byte) Answer {
+	t := s.byName[tool]
+	if t == nil {
+		return s.refuse(ctx, c, tool, raw, core.Refuse(core.ReasonUnknownTool, "There is no tool of that name here."))
+	}
+	ctx, digest := withCall(ctx, c, t.Name, raw)
+	out, err := s.run(ctx, c, t, raw)
+	if err != nil {
+		return s.refuseDigest(ctx, c, t.Name, digest(), err)
+	}
+	if route != nil && route.pick != nil {
+		out = route.pick(out)
+	}
+	answer, err := success(out)
+	if err != nil {
+		return s.refuseDigest(ctx, c, t.Name, digest(), err)
+	}
+	if route != nil && route.Method == "POST" && created(out) {
+		answer.Status = 201
+	}
+	return answer
+}
+
+// created says that an answer tells of a row that this call made.
+func created(out any) bool {
+	in, ok := out.(operator.Intent)
+	return ok && in.Created
+}
+
+// run is the pipeline between the caller and the answer. A panic in it is a
+// fault of ours: the transaction it was in is rolled back on the way up.
+func (s *Schedule) run(ctx context.Context, c Caller, t *Tool, raw []byte) (out any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.op.Logger().Error("a handler panicked", "action", t.Name, "request_id", c.RequestID,
+				"panic", gate.Redact(fmt.Sprint(r)), "stack", gate.Redact(string(debug.Stack())))
+			out, err = nil, core.Refuse(core.ReasonInternal, "A fault of reeve's own stopped this call; nothing was kept.")
+		}
+	}()
+	if err := t.allows(c.Principal); err != nil {
+		return nil, err
+	}
+	in, err := s.decode(t, raw)
+	if err != nil {
+		return nil, err
+	}
+	return t.handle(ctx, s.all, c.Principal, in)
+}
+
+func (s *Schedule) decode(t *Tool, raw []byte) (any, error) {
+	if t.takesActor() {
+		if err := strict.Check(raw, strict.Limits{}); err != nil {
+			return nil, err
+		}
+		var err error
+		if raw, err = withoutActor(raw); err != nil {
+			return nil, err
+		}
+	}
+	return t.decode(s.decoder, raw)
+}
+
+// withCall lends the record the call's facts. The digest of the arguments is
+// made only once, and only when somebody asks.
+func withCall(ctx context.Context, c Caller, action string, raw []byte) (context.Context, func() string) {
+	digest := func() string { return argsDigest(raw) }
+	return core.WithCall(ctx, core.Call{Action: action, ArgsDigest: digest(), RequestID: c.RequestID}), digest
+}
+
+func argsDigest(raw []byte) string {
+	canonical, _ := strict.Canonical(raw) // total: what is not JSON has a marker of its own
+	return core.SHA256Hex(canonical)
+}
+
+// Refuse is for what an adapter itself has to refuse: the envelope, and a row in
+// the record.
+func (s *Schedule) Refuse(ctx context.Context, c Caller, action string, err error) Answer {
+	return s.refuseDigest(ctx, c, action, "", err)
+}
+
+func (s *Schedule) refuse(ctx context.Context, c Caller, action string, raw []byte, err error) Answer {
+	return s.refuseDigest(ctx, c, action, argsDigest(raw), err)
+}
+
+// recordWithin bounds how long the record of a refusal may take. It is written
+// also when the caller has gone: leaving early must not be a way around it.
+const recordWithin = 5 * time.Second
+
+func (s *Schedule) refuseDigest(ctx context.Context, c Caller, action, digest string, err error) Answer {
+	r := s.refusal(c, action, err)
+	action = s.known(action)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
+	defer cancel()
+	info := r.Info()
+	count, auditErr := s.op.RecordRefusal(ctx, core.AuditRow{
+		AccountID: c.Principal.AccountID(), ProjectID: c.Principal.ProjectID(), Principal: c.Principal.ID(), Kind: c.Principal.Kind(),
+		Via: core.Via(c.Face), Action: action, ArgsDigest: digest, Verdict: string(info.Verdict), Reason: info.Reason,
+		Layer: info.Layer, RequestID: c.RequestID,
+	})
+	if auditErr != nil {
+		s.op.Logger().Error("a refusal could not be recorded", "action", action, "reason", info.Reason, "request_id", c.RequestID, "error", auditErr)
+	}
+	return refusalAnswer(r, action, repeats{count.Identical, count.Alike}, c.name, s.rereadFor(c.Principal))
+}
+
+// known keeps a caller's text out of the record and the envelope: only names of
+// ours appear there.
+func (s *Schedule) known(action string) string {
+	if s.byName[action] != nil {
+		return action
+	}
+	for _, a := range s.acts {
+		if a.Name == action {
+			return action
+		}
+	}
+	if nameForm.MatchString(action) {
+		return action
+	}
+	return "unknown"
+}
+
+func (s *Schedule) rereadFor(p operator.Principal) string {
+	if s.reread == nil || s.reread.allows(p) != nil {
+		return ""
+	}
+	return s.reread.Name
+}
+
+// refusal finds or makes the refusal in an error. What is none is an outage, and
+// says nothing to the caller of what lay beneath.
+func (s *Schedule) refusal(c Caller, action string, err error) *core.Refusal {
+	var r *core.Refusal
+	if errors.As(err, &r) {
+		return r
+	}
+	if faults := strict.All(err); len(faults) > 0 {
+		return inputRefusal(faults, err)
+	}
+	s.op.Logger().Error("the store did not answer", "action", s.known(action), "request_id", c.RequestID, "error", gate.Redact(err.Error()))
+	return core.Outage(err)
+}

@@ -1,0 +1,80 @@
+package powers
+
+import (
+	"reflect"
+
+	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/operator"
+)
+
+// callers are the kinds that work: everybody but a channel, which calls no tool.
+var callers = []operator.Kind{operator.KindAgent, operator.KindHuman, operator.KindWorker}
+
+// describedTypes describes the types that read themselves from JSON.
+var describedTypes = map[reflect.Type]map[string]any{
+	reflect.TypeFor[gate.Cents](): {"type": "integer", "minimum": 1, "maximum": int64(gate.MaxCents)},
+}
+
+// operatorTools is the operator's own toolset, in declaration order.
+func operatorTools() Group {
+	return Group{Toolset: ToolsetOperator, Tools: []Tool{
+		define(Spec{
+			Name: "operator_state", Class: Read, Primitive: Board, Rereads: true, Idempotent: true,
+			Kinds: callers, Scopes: []operator.Scope{operator.ScopeStateRead},
+			Routes: []Route{
+				{Method: "GET", Path: "/v1/state"},
+				{Method: "GET", Path: "/v1/intents", pick: pickIntents},
+				{Method: "GET", Path: "/v1/intents/{id}", Rename: map[string]string{"id": "intent_id", "wait": "wait_seconds"}, pick: pickIntent},
+			},
+			Title: "Look at the state",
+			What: "Shows what stands in this project, newest first: tasks, decisions, the record, intents and runs. " +
+				"Use it to see what became of an intent: give intent_id, and wait_seconds to wait for a person's decision. " +
+				"Do not call it in a tight loop; wait instead. Changes nothing.",
+		}, (*operator.Operator).State),
+
+		define(Spec{
+			Name: "operator_update_decision", Class: Write, Primitive: Board, Idempotent: true,
+			Kinds: callers, Scopes: []operator.Scope{operator.ScopeDecisionsWrite},
+			Routes: []Route{{Method: "PATCH", Path: "/v1/decisions/{id}"}},
+			Title:  "Move a decision of the board",
+			What: "Sets a decision of the board to pending, rejected or parked. " +
+				"Use it to tidy questions that wait for a choice. It cannot approve, and it leaves a decision alone that records " +
+				"what a person decided about an intent. Answers the decision as it is now.",
+		}, (*operator.Operator).UpdateDecision),
+
+		define(Spec{
+			Name: "operator_record_action_intent", Class: Gate, Primitive: Intents, Idempotent: true,
+			Kinds: callers, Scopes: []operator.Scope{operator.ScopeIntentsWrite},
+			Routes: []Route{{Method: "POST", Path: "/v1/intents"}},
+			Title:  "Record an action intent",
+			What: "Records something you want done that reaches outside: spending, sending, publishing, deleting, deploying. " +
+				"It does not do it. A policy judges it at once; where the answer says pending_approval a person decides elsewhere, " +
+				"and you can wait with the state tool. The same action again today answers the same row with created false, so " +
+				"calling twice is safe. Not for notes or research that stay inside. Answers the intent and the policy's reasons.",
+		}, (*operator.Operator).RecordIntent),
+
+		define(Spec{
+			Name: "operator_update_action_intent", Class: Write, Primitive: Intents, Idempotent: true, Destructive: true,
+			Kinds: callers, Scopes: []operator.Scope{operator.ScopeIntentsWrite},
+			Routes: []Route{{Method: "PATCH", Path: "/v1/intents/{id}"}},
+			Title:  "Withdraw or report an intent",
+			What: "Moves an intent along: cancelled withdraws one that you recorded and nobody has claimed yet; succeeded and failed " +
+				"report one whose lease you hold, with its fencing_token. It never approves, in any spelling, and nothing leaves a " +
+				"final status. Answers the intent as it is now.",
+		}, (*operator.Operator).UpdateIntent),
+	}}
+}
+
+// pickIntent answers the bare intent where one was asked for by its own address.
+func pickIntent(out any) any { return out.(operator.State).Intents[0] }
+
+// IntentPage is a list of intents by itself.
+type IntentPage struct {
+	Intents    []operator.Intent `json:"intents"`
+	NextCursor *string           `json:"next_cursor"`
+}
+
+func pickIntents(out any) any {
+	s := out.(operator.State)
+	return IntentPage{s.Intents, s.NextCursor}
+}

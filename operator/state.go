@@ -1,0 +1,270 @@
+package operator
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/operator/internal/core"
+)
+
+// Limits of a look at the state.
+const (
+	DefaultPage = 20
+	MaxPage     = 100
+	MaxWait     = 60 // seconds
+)
+
+// StateInput says what to look at.
+type StateInput struct {
+	IntentID    *int64  `json:"intent_id,omitempty" validate:"omitempty,min=1" doc:"One intent only, whole: with its exact payload and what people answered."`
+	WaitSeconds *int64  `json:"wait_seconds,omitempty" validate:"omitempty,min=0,max=60" doc:"With intent_id: how long to wait, at most, for it to leave pending_approval."`
+	Status      *string `json:"status,omitempty" validate:"omitempty,oneof=allowed pending_approval denied approved rejected cancelled superseded expired executing unknown succeeded failed" doc:"Only intents of this status."`
+	Limit       *int64  `json:"limit,omitempty" validate:"omitempty,min=1,max=100" doc:"At most so many of each; 20 when left out."`
+	Cursor      *string `json:"cursor,omitempty" validate:"omitempty,max=100" doc:"Where an earlier answer ended, to see what came before."`
+}
+
+// State is the board and the record of a project, newest first.
+type State struct {
+	Tasks      []struct{}   `json:"tasks" doc:"The board's tasks."`
+	Decisions  []Decision   `json:"decisions" doc:"The board's decisions."`
+	Audit      []AuditEntry `json:"audit" doc:"What was done and refused."`
+	Intents    []Intent     `json:"intents" doc:"The intents."`
+	Runs       []struct{}   `json:"runs" doc:"The runs."`
+	NextCursor *string      `json:"next_cursor" doc:"Pass it as cursor to see older intents; null at the end."`
+}
+
+// AuditEntry is a line of the record as it is shown.
+type AuditEntry struct {
+	ID        int64     `json:"id" doc:"The line's number."`
+	At        time.Time `json:"at" doc:"When."`
+	Principal string    `json:"principal" doc:"Who."`
+	Via       string    `json:"via" doc:"Which way in."`
+	Act       string    `json:"act" doc:"Which tool or act."`
+	Result    string    `json:"result" doc:"done, or the verdict of the refusal."`
+	Why       string    `json:"why" doc:"The reason of a refusal, else empty."`
+	IntentID  *int64    `json:"intent_id" doc:"The intent it concerns."`
+	Outcome   string    `json:"outcome" doc:"What changed."`
+}
+
+// State answers what stands in the caller's project. With IntentID and
+// WaitSeconds it waits until that intent leaves pending_approval, and no longer
+// than that; how long anybody waits has nothing to do with when it lapses.
+func (op *Operator) State(ctx context.Context, p Principal, in StateInput) (State, error) {
+	if !p.Known() {
+		return State{}, core.Refuse(core.ReasonUnauthenticated, "Nobody was proved to be calling.")
+	}
+	if in.Status != nil && !Status(*in.Status).Valid() {
+		return State{}, core.Refuse(core.ReasonInvalidStatus, "That is not a status an intent can have.")
+	}
+	if in.IntentID != nil {
+		return op.stateOfOne(ctx, p, in)
+	}
+	before, err := readCursor(in.Cursor, p.ProjectID())
+	if err != nil {
+		return State{}, err
+	}
+	out := State{Tasks: []struct{}{}, Runs: []struct{}{}}
+	err = op.db.InView(ctx, func(tx core.Tx) error {
+		var err error
+		if out.Intents, err = listIntents(ctx, tx, p.ProjectID(), in, before); err != nil {
+			return err
+		}
+		if len(out.Intents) == pageSize(in) {
+			next := cursor(p.ProjectID(), out.Intents[len(out.Intents)-1].ID)
+			out.NextCursor = &next
+		}
+		if out.Decisions, err = listDecisions(ctx, tx, p.ProjectID(), pageSize(in)); err != nil {
+			return err
+		}
+		out.Audit, err = listAudit(ctx, tx, p.ProjectID(), 0, pageSize(in))
+		return err
+	})
+	return out, err
+}
+
+func (op *Operator) stateOfOne(ctx context.Context, p Principal, in StateInput) (State, error) {
+	wait := int64(0)
+	if in.WaitSeconds != nil {
+		wait = *in.WaitSeconds
+	}
+	if err := op.waitPending(ctx, p.ProjectID(), *in.IntentID, time.Duration(min(wait, MaxWait))*time.Second); err != nil {
+		return State{}, err
+	}
+	out := State{Tasks: []struct{}{}, Runs: []struct{}{}, Decisions: []Decision{}}
+	err := op.db.InView(ctx, func(tx core.Tx) error {
+		one, err := wholeIntent(ctx, tx, p.ProjectID(), *in.IntentID)
+		if err != nil {
+			return err
+		}
+		out.Intents = []Intent{one}
+		var rows []decisionRow
+		err = tx.Select(ctx, &rows, `select `+decisionColumns+` from reeve_decisions where intent_id = $1 order by id desc limit $2`, one.ID, pageSize(in))
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			out.Decisions = append(out.Decisions, r.decision())
+		}
+		out.Audit, err = listAudit(ctx, tx, p.ProjectID(), one.ID, pageSize(in))
+		return err
+	})
+	return out, err
+}
+
+func wholeIntent(ctx context.Context, tx core.Tx, project, id int64) (Intent, error) {
+	row, err := findIntent(ctx, tx, project, id, "")
+	if err != nil {
+		return Intent{}, err
+	}
+	return withResponses(ctx, tx, row.whole())
+}
+
+// ShowIntent gives a person one intent, whole: exactly what they would approve.
+func (op *Operator) ShowIntent(ctx context.Context, p Person, id int64) (Intent, error) {
+	return op.look(ctx, p, func(tx core.Tx) (Intent, error) { return wholeIntent(ctx, tx, p.projectID, id) })
+}
+
+func (op *Operator) look(ctx context.Context, p Person, f func(core.Tx) (Intent, error)) (Intent, error) {
+	var out Intent
+	err := op.db.InView(ctx, func(tx core.Tx) error {
+		var err error
+		out, err = f(tx)
+		return err
+	})
+	return out, err
+}
+
+// Waiting lists what waits for a person, or is unknown and has to be settled by
+// one, oldest first.
+func (op *Operator) Waiting(ctx context.Context, p Person, limit int) ([]Intent, error) {
+	var rows []intentRow
+	err := op.db.View().Select(ctx, &rows, `select `+intentColumns+` from reeve_intents
+		where project_id = $1 and (status = 'pending_approval' and expires_at > $2 or status = 'unknown') order by id limit $3`,
+		p.projectID, core.Micros(op.db.Clock.Now()), limit)
+	out := make([]Intent, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, r.listed())
+	}
+	return out, err
+}
+
+// waitPoll is how often a waiter looks although nothing in this process changed:
+// other processes write too.
+const waitPoll = 300 * time.Millisecond
+
+func (op *Operator) waitPending(ctx context.Context, project, id int64, limit time.Duration) error {
+	if limit <= 0 {
+		return nil
+	}
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	poll := time.NewTicker(waitPoll)
+	defer poll.Stop()
+	for {
+		changed := op.changes.wait()
+		row, err := findIntent(ctx, op.db.View(), project, id, "")
+		if err != nil || row.Status != gate.StatusPendingApproval {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-poll.C:
+		case <-deadline.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func pageSize(in StateInput) int {
+	if in.Limit == nil || *in.Limit < 1 {
+		return DefaultPage
+	}
+	return int(min(*in.Limit, MaxPage))
+}
+
+func listIntents(ctx context.Context, tx core.Tx, project int64, in StateInput, before int64) ([]Intent, error) {
+	query := `select ` + intentColumns + ` from reeve_intents where project_id = $1 and id < $2`
+	args := []any{project, before, pageSize(in)}
+	if in.Status != nil {
+		query += ` and status = $4`
+		args = append(args, *in.Status)
+	}
+	var rows []intentRow
+	err := tx.Select(ctx, &rows, query+` order by id desc limit $3`, args...)
+	out := make([]Intent, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, r.listed())
+	}
+	return out, err
+}
+
+func listDecisions(ctx context.Context, tx core.Tx, project int64, limit int) ([]Decision, error) {
+	var rows []decisionRow
+	err := tx.Select(ctx, &rows, `select `+decisionColumns+` from reeve_decisions where project_id = $1 order by id desc limit $2`, project, limit)
+	out := make([]Decision, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, r.decision())
+	}
+	return out, err
+}
+
+func listAudit(ctx context.Context, tx core.Tx, project, intent int64, limit int) ([]AuditEntry, error) {
+	var rows []struct {
+		ID        int64         `db:"id"`
+		At        int64         `db:"at"`
+		Principal string        `db:"principal"`
+		Via       string        `db:"via"`
+		Action    string        `db:"action"`
+		Verdict   string        `db:"verdict"`
+		Reason    string        `db:"reason"`
+		IntentID  sql.NullInt64 `db:"intent_id"`
+		Outcome   string        `db:"outcome"`
+	}
+	query := `select id, at, principal, via, action, verdict, reason, intent_id, outcome from reeve_audit where project_id = $1`
+	args := []any{project, limit}
+	if intent != 0 {
+		query += ` and intent_id = $3`
+		args = append(args, intent)
+	}
+	err := tx.Select(ctx, &rows, query+` order by id desc limit $2`, args...)
+	out := make([]AuditEntry, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, AuditEntry{r.ID, core.FromMicros(r.At), r.Principal, r.Via, r.Action, r.Verdict, r.Reason, optionalInt(r.IntentID), r.Outcome})
+	}
+	return out, err
+}
+
+// A cursor names the project it was made in, so that one from elsewhere is
+// refused instead of paging through something else.
+func cursor(project, id int64) string {
+	return base64.RawURLEncoding.EncodeToString([]byte("i." + itoa(project) + "." + itoa(id)))
+}
+
+const maxID = int64(^uint64(0) >> 1)
+
+func readCursor(c *string, project int64) (before int64, err error) {
+	if c == nil || *c == "" {
+		return maxID, nil
+	}
+	bad := core.Refuse(core.ReasonInvalidCursor, "That cursor is not one that this list gave out.")
+	text, err := base64.RawURLEncoding.DecodeString(*c)
+	if err != nil {
+		return 0, bad
+	}
+	parts := strings.Split(string(text), ".")
+	if len(parts) != 3 || parts[0] != "i" || parts[1] != itoa(project) {
+		return 0, bad
+	}
+	before, err = strconv.ParseInt(parts[2], 10, 64)
+	if err != nil || before < 1 || *c != cursor(project, before) {
+		return 0, bad
+	}
+	return before, nil
+}

@@ -1,0 +1,100 @@
+package operator
+
+import (
+	"context"
+	"time"
+
+	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/operator/internal/core"
+)
+
+// sweepBatch bounds one transaction of a sweep.
+const sweepBatch = 200
+
+// Sweep does what time alone brings about: windows that passed lapse, and claims
+// whose lease passed are taken back. Nothing depends on when it runs (every act
+// and claim checks the time itself); it only makes the record say so. It
+// returns how many intents it moved.
+func (op *Operator) Sweep(ctx context.Context) (int, error) {
+	total := 0
+	for {
+		n := 0
+		err := op.db.InTx(ctx, func(tx core.Tx) error {
+			n = 0
+			lapsed, err := op.expire(ctx, tx)
+			if err != nil {
+				return err
+			}
+			n = lapsed
+			tx.AfterCommit(func() {
+				if n > 0 {
+					op.changes.raise()
+				}
+			})
+			return op.reclaim(ctx, tx)
+		})
+		total += n
+		if err != nil || n < sweepBatch {
+			return total, err
+		}
+	}
+}
+
+// expire lapses what has waited too long. A lapse is a refusal.
+func (op *Operator) expire(ctx context.Context, tx core.Tx) (int, error) {
+	var rows []intentRow
+	err := tx.Select(ctx, &rows, `select `+intentColumns+` from reeve_intents
+		where status in ('pending_approval', 'approved', 'allowed') and expires_at <= $1 order by expires_at limit `+itoa(sweepBatch)+` `+tx.Dialect().SkipLocks, tx.Micros())
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range rows {
+		if err := op.storeMoves(ctx, tx, row, gate.StatusExpired, "Its window passed."); err != nil {
+			return 0, err
+		}
+	}
+	return len(rows), nil
+}
+
+// reclaim takes back claims whose lease has lapsed by the database's clock. One
+// whose handler may run twice goes back to where it was claimed from; any other
+// may have acted, so nobody runs it again by itself: it is unknown.
+func (op *Operator) reclaim(ctx context.Context, tx core.Tx) error {
+	var rows []intentRow
+	err := tx.Select(ctx, &rows, `select `+intentColumns+` from reeve_intents
+		where status = 'executing' and lease_until <= `+tx.Dialect().NowMicros+` order by lease_until limit `+itoa(sweepBatch)+` `+tx.Dialect().SkipLocks)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		to := gate.StatusUnknown
+		if row.LeaseRetries.Int64 == 1 {
+			to = gate.Status(row.ClaimedFrom.String)
+		}
+		n, err := tx.Exec(ctx, `update reeve_intents set status = $1, lease_until = null, updated_at = $2
+			where id = $3 and status = 'executing' and fencing_token = $4`, string(to), tx.Micros(), row.ID, row.FencingToken)
+		if err := changedOne(n, err); err != nil {
+			return err
+		}
+		if err := tx.Audit(ctx, op.storeAudit(ctx, tx, row, "executing -> "+string(to)+": the lease lapsed")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Tend sweeps every period until ctx ends. Every process that serves runs one.
+func (op *Operator) Tend(ctx context.Context, period time.Duration) {
+	tick := time.NewTicker(period)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if _, err := op.Sweep(ctx); err != nil && ctx.Err() == nil {
+				op.log.Error("sweep failed", "error", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package operator
+
+import (
+	"context"
+
+	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/operator/internal/core"
+)
+
+// UpdateIntentInput moves an intent along its lifecycle. Approval is not among
+// the words, and no spelling of it is.
+type UpdateIntentInput struct {
+	ID           int64   `json:"id" validate:"required,min=1" doc:"The intent's number."`
+	Status       string  `json:"status" validate:"required,oneof=cancelled succeeded failed" doc:"cancelled: withdraw what you recorded, before it is claimed. succeeded or failed: report what you hold the lease of."`
+	Outcome      *string `json:"outcome,omitempty" validate:"omitempty,max=4000" doc:"What came of it, in a few words."`
+	FencingToken *int64  `json:"fencing_token,omitempty" validate:"omitempty,min=1" doc:"The number that came with the claim; needed for succeeded and failed."`
+}
+
+// UpdateIntent withdraws an intent for the principal that recorded it, or
+// reports for the holder of its lease.
+func (op *Operator) UpdateIntent(ctx context.Context, p Principal, in UpdateIntentInput) (Intent, error) {
+	outcome := ""
+	if in.Outcome != nil {
+		outcome = *in.Outcome
+	}
+	if in.Status != string(gate.StatusCancelled) {
+		if in.FencingToken == nil {
+			return Intent{}, core.Refuse(core.ReasonMissingField, "Reporting %s needs the fencing_token that came with the claim.", in.Status).With("field", "fencing_token")
+		}
+		return op.Report(ctx, p, ReportInput{ID: in.ID, FencingToken: *in.FencingToken, Status: in.Status, Outcome: outcome})
+	}
+	return op.act(ctx, func(tx core.Tx) (Intent, error) { return op.cancel(ctx, tx, p, in.ID, outcome) })
+}
+
+// CancelTx withdraws an intent within a transaction that the caller owns.
+func (op *Operator) CancelTx(ctx context.Context, tx Querier, p Principal, id int64, outcome string) (Intent, error) {
+	return op.cancel(ctx, op.db.Foreign(tx), p, id, outcome)
+}
+
+func (op *Operator) cancel(ctx context.Context, tx core.Tx, p Principal, id int64, outcome string) (Intent, error) {
+	if !p.Known() {
+		return Intent{}, core.Refuse(core.ReasonUnauthenticated, "Nobody was proved to be calling.")
+	}
+	if err := checkText("outcome", outcome, 4000); err != nil {
+		return Intent{}, err
+	}
+	row, err := findIntent(ctx, tx, p.ProjectID(), id, tx.Dialect().ForUpdate)
+	if err != nil {
+		return Intent{}, err
+	}
+	if row.RecordedBy != p.ID() {
+		return Intent{}, core.Refuse(core.ReasonNotYours, "Intent %d was recorded by %s.", id, row.RecordedBy)
+	}
+	if row.Status.Terminal() {
+		return Intent{}, settledRefusal(row)
+	}
+	if !gate.CanMove(row.Status, gate.StatusCancelled, gate.ByRecorder) {
+		return Intent{}, core.Refuse(core.ReasonTransition, "Intent %d is %s; it can no longer be withdrawn.", id, row.Status).With("status", row.Status)
+	}
+	n, err := tx.Exec(ctx, `update reeve_intents set status = 'cancelled', settled_by = $1, settled_at = $2, updated_at = $2,
+			expires_at = null, outcome = nullif($3, '') where id = $4 and status = $5 and recorded_by = $1`,
+		p.ID(), tx.Micros(), outcome, id, string(row.Status))
+	if err := changedOne(n, err); err != nil {
+		return Intent{}, err
+	}
+	audit := principalAudit(ctx, p, "cancel")
+	audit.IntentID, audit.Digest, audit.PolicyVersion, audit.Outcome = id, row.Digest, row.PolicyVersion, string(row.Status)+" -> cancelled"
+	if err := tx.Audit(ctx, audit); err != nil {
+		return Intent{}, err
+	}
+	now, err := findIntent(ctx, tx, p.ProjectID(), id, "")
+	return now.intent(), err
+}

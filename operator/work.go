@@ -1,0 +1,220 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/operator/internal/core"
+)
+
+// ErrOutcomeUnknown is what a handler returns when it cannot tell whether it
+// acted: the far side hung up, a command was killed half-way. The intent is then
+// left to lapse, and becomes unknown or, where the handler is declared
+// idempotent, ready again.
+var ErrOutcomeUnknown = errors.New("it cannot be told whether the action was carried out")
+
+// Handler carries one type of action out.
+type Handler struct {
+	// Run acts on a job and says in a few words what came of it. An error means
+	// that nothing was done; ErrOutcomeUnknown, wrapped or not, that nobody knows.
+	Run func(ctx context.Context, job Job) (outcome string, err error)
+	// Idempotent says that running twice with one key does no more than running
+	// once. Only such a handler is ever run again by itself.
+	Idempotent bool
+}
+
+// WorkOptions adjusts a worker. The zero value is good for production.
+type WorkOptions struct {
+	Lease time.Duration // how long a claim outlives a dead worker; 0: DefaultLease
+	Poll  time.Duration // how often to look for work that another process made; 0: 500 ms
+	Once  bool          // work off what is ready, then return
+}
+
+// Work claims intents of the types that handlers names and carries each out,
+// one at a time, until ctx ends or, with Once, nothing is ready. While a handler
+// runs its lease is extended; a worker that dies leaves it to lapse.
+func (op *Operator) Work(ctx context.Context, p Principal, handlers map[string]Handler, opts *WorkOptions) error {
+	w, err := op.worker(p, handlers, opts)
+	if err != nil {
+		return err
+	}
+	poll := time.NewTicker(w.poll)
+	defer poll.Stop()
+	for {
+		changed := op.changes.wait()
+		worked, err := w.next(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && (w.once || !errors.Is(err, ErrVersionRace) && !errors.Is(err, ErrUnavailable)):
+			return err
+		case worked:
+			continue
+		case w.once:
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		case <-poll.C:
+		}
+	}
+}
+
+type worker struct {
+	op       *Operator
+	p        Principal
+	handlers map[string]Handler
+	claim    ClaimInput
+	lease    time.Duration
+	poll     time.Duration
+	once     bool
+}
+
+func (op *Operator) worker(p Principal, handlers map[string]Handler, opts *WorkOptions) (*worker, error) {
+	if err := isWorker(p); err != nil {
+		return nil, err
+	}
+	if len(handlers) == 0 {
+		return nil, errors.New("a worker needs at least one handler")
+	}
+	w := &worker{op: op, p: p, handlers: handlers, lease: DefaultLease, poll: 500 * time.Millisecond}
+	if opts != nil {
+		w.once = opts.Once
+		if opts.Lease > 0 {
+			w.lease = opts.Lease
+		}
+		if opts.Poll > 0 {
+			w.poll = opts.Poll
+		}
+	}
+	seconds := int64(max(1, w.lease/time.Second))
+	w.lease = time.Duration(seconds) * time.Second
+	w.claim.LeaseSeconds = &seconds
+	for name, h := range handlers {
+		if h.Run == nil {
+			return nil, fmt.Errorf("the handler for %q has no Run", name)
+		}
+		w.claim.Types = append(w.claim.Types, name)
+		if h.Idempotent {
+			w.claim.Idempotent = append(w.claim.Idempotent, name)
+		}
+	}
+	slices.Sort(w.claim.Types)
+	return w, nil
+}
+
+// next carries out at most one intent.
+func (w *worker) next(ctx context.Context) (worked bool, err error) {
+	got, err := w.op.Claim(ctx, w.p, w.claim)
+	if err != nil || got.Job == nil {
+		return false, err
+	}
+	job := *got.Job
+	outcome, err := w.run(ctx, job)
+	if errors.Is(err, ErrOutcomeUnknown) {
+		w.op.log.Warn("outcome unknown", "intent", job.Intent.ID, "error", gate.Redact(err.Error()))
+		return true, w.letGo(ctx, job)
+	}
+	report := ReportInput{ID: job.Intent.ID, FencingToken: job.FencingToken, Status: string(gate.StatusSucceeded), Outcome: outcome}
+	if err != nil {
+		report.Status, report.Outcome = string(gate.StatusFailed), err.Error()
+	}
+	report.Outcome = readable(report.Outcome)
+	return true, w.report(ctx, report)
+}
+
+// run calls the handler while another goroutine keeps the lease. A panic means
+// that nobody knows how far the handler came.
+func (w *worker) run(ctx context.Context, job Job) (outcome string, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	var keeper sync.WaitGroup
+	keeper.Go(func() { w.keep(ctx, stop, job) })
+	defer keeper.Wait()
+	defer stop()
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: the handler panicked", ErrOutcomeUnknown)
+			w.op.log.Error("handler panicked", "intent", job.Intent.ID, "panic", gate.Redact(fmt.Sprint(r)))
+		}
+	}()
+	outcome, err = w.handlers[job.Intent.ActionType].Run(ctx, job)
+	if err != nil && ctx.Err() != nil {
+		// It was told to stop in the middle, so its error says nothing of what it did before.
+		err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	}
+	return outcome, err
+}
+
+// keep extends the lease three times in its length, and stops the handler when
+// the lease is lost: from then on somebody else may act.
+func (w *worker) keep(ctx context.Context, stop context.CancelFunc, job Job) {
+	tick := time.NewTicker(w.lease / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		_, err := w.op.Extend(ctx, w.p, ExtendInput{ID: job.Intent.ID, FencingToken: job.FencingToken, LeaseSeconds: w.claim.LeaseSeconds})
+		if errors.Is(err, ErrStaleToken) {
+			stop()
+			return
+		}
+	}
+}
+
+// report must reach the store even when the worker is being stopped: the effect
+// has happened, and an unreported one costs a person's time.
+func (w *worker) report(ctx context.Context, in ReportInput) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.lease)
+	defer cancel()
+	for pause := 50 * time.Millisecond; ; pause *= 2 {
+		_, err := w.op.Report(ctx, w.p, in)
+		if err == nil || errors.Is(err, ErrStaleToken) {
+			return nil // a stale token: the record already says that nobody knows
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("report on intent %d: %w", in.ID, err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// letGo ends the lease at once, so that the store need not wait for it to lapse.
+func (w *worker) letGo(ctx context.Context, job Job) error {
+	return w.op.db.InTx(context.WithoutCancel(ctx), func(tx core.Tx) error {
+		_, err := tx.Exec(ctx, `update reeve_intents set lease_until = `+tx.Dialect().NowMicros+`
+			where id = $1 and status = 'executing' and fencing_token = $2`, job.Intent.ID, job.FencingToken)
+		if err != nil {
+			return err
+		}
+		return w.op.reclaim(ctx, tx)
+	})
+}
+
+// readable makes a handler's words fit to be stored: redacted, cut, and without
+// what could steer a terminal.
+func readable(s string) string {
+	s = gate.Redact(s)
+	out := make([]rune, 0, min(len(s), 4000))
+	size := 0
+	for _, r := range s {
+		if r != '\n' && r != '\t' && gate.CheckText(string(r), gate.Block) != nil {
+			r = '\uFFFD'
+		}
+		if size += len(string(r)); size > 3900 {
+			return string(out) + "…"
+		}
+		out = append(out, r)
+	}
+	return string(out)
+}
