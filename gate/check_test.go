@@ -82,6 +82,12 @@ func TestBadFormIsNamedByFieldAndCode(t *testing.T) {
 	}
 }
 
+func TestAnActionIsTaintedByAnyObservation(t *testing.T) {
+	if (Action{}).Tainted() || (Action{TaintedBy: []string{}}).Tainted() || !(Action{TaintedBy: []string{"o"}}).Tainted() {
+		t.Error("Tainted does not follow the list")
+	}
+}
+
 func TestEveryFaultIsReportedAtOnceInTheOrderOfTheFields(t *testing.T) {
 	err := Action{Type: "A", Title: "", Recipient: "\x00", AmountCents: cents(0), Currency: "?", Body: "\x01",
 		Labels: []string{"\x02"}, TaintedBy: []string{"\x03"}, Data: jsontext.Value("1")}.Check()

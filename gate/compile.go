@@ -169,7 +169,7 @@ func (p *Policy) Version() string {
 
 // Rules returns a copy of the rules in the order that they are judged in.
 func (p *Policy) Rules() []Rule {
-	if p == nil {
+	if p.empty() {
 		return nil
 	}
 	out := make([]Rule, len(p.rules))

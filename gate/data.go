@@ -41,11 +41,11 @@ func checkData(data jsontext.Value) *FieldError {
 		case '0':
 			if literal := token.String(); !exactNumber(literal) {
 				return fieldError("data", CodeNumberInexact,
-					"the number at %s is not held exactly by a double; write it as a string", dec.StackPointer())
+					"the number that ends at byte %d is not held exactly by a double; write it as a string", dec.InputOffset())
 			}
 		case '"':
 			if strings.IndexByte(token.String(), 0) >= 0 {
-				return fieldError("data", CodeTextUnhygienic, "remove the NUL character at %s", dec.StackPointer())
+				return fieldError("data", CodeTextUnhygienic, "remove the NUL character before byte %d", dec.InputOffset())
 			}
 		}
 	}

@@ -33,7 +33,7 @@ const (
 type FieldError struct {
 	Field   string // the JSON name of the field, for example "amount_cents"
 	Code    Code   // for programs
-	Message string // for people: one sentence, without the offending value
+	Message string // for people: one sentence, never quoting text of the action
 }
 
 // Error returns "field: message (code)".

@@ -40,6 +40,7 @@ func (p *Policy) Evaluate(a Action, f Facts) Verdict {
 	if v.Effect != Deny {
 		v.Budgets = p.reservations(matched, &s)
 	}
+	v.Exhausted = p.exhausted(&s)
 	v.Notify = notify(matched)
 	return v
 }
@@ -63,23 +64,19 @@ func (p *Policy) empty() bool { return p == nil || len(p.rules) == 0 }
 // matching appends every rule that speaks about the subject, in rule order, and
 // reports whether a cap or a budget would be passed.
 func (p *Policy) matching(matched []*Rule, s *subject) ([]*Rule, bool) {
-	index, typed := p.byType[s.action.Type]
-	if !typed {
-		index = p.untyped
-	}
-	for _, i := range index {
-		if r := &p.rules[i]; r.applies(s) {
+	for _, i := range p.candidates(s.action.Type) {
+		if r := &p.rules[i]; r.applies(s) && !r.exhausted(s) {
 			matched = append(matched, r)
 		}
 	}
 	for i := range s.facts.Standing {
-		if r := &s.facts.Standing[i]; standingApplies(r, s) {
+		if r := &s.facts.Standing[i]; r.stands() && r.applies(s) && !r.exhausted(s) {
 			matched = append(matched, r)
 		}
 	}
-	named := p.known[s.action.Type] || slices.ContainsFunc(matched, func(r *Rule) bool { return len(r.Match.Types) > 0 })
-	over := p.overCaps(s)
+	named, over := p.known[s.action.Type], p.overCaps(s)
 	for _, r := range matched {
+		named = named || (r.Effect == Allow && len(r.Match.Types) > 0)
 		over = over || (r.Budget != nil && r.overBudget(s))
 	}
 	return slices.DeleteFunc(matched, func(r *Rule) bool {
@@ -87,14 +84,23 @@ func (p *Policy) matching(matched []*Rule, s *subject) ([]*Rule, bool) {
 	}), over
 }
 
-// standingApplies holds a standing approval to its bounds: it needs an end, and
-// once its budget is used up it is silent, so that the action goes to a person
-// and is not refused.
-func standingApplies(r *Rule, s *subject) bool {
-	if r.Effect == Allow && (r.Until.IsZero() || (r.Budget != nil && r.overBudget(s))) {
-		return false
+// candidates returns the rules that may speak about a type, in rule order.
+func (p *Policy) candidates(actionType string) []int {
+	if index, named := p.byType[actionType]; named {
+		return index
 	}
-	return r.applies(s)
+	return p.untyped
+}
+
+// stands refuses a standing allow that has no end: it would be no bounded one.
+func (r *Rule) stands() bool { return r.Effect != Allow || !r.Until.IsZero() }
+
+// exhausted reports whether an allow has used up its budget, or could not count
+// the action against it. Such an allow is silent, as if its match were
+// narrower: the action goes to the rules that are left, mostly to a person. If
+// it refused instead, then taking the allow away would loosen the policy.
+func (r *Rule) exhausted(s *subject) bool {
+	return r.Effect == Allow && r.Budget != nil && r.overBudget(s)
 }
 
 // settle finds the strictest effect: nothing stands in for a deny, an allow
@@ -139,8 +145,8 @@ func asks(r *Rule, matched []*Rule) bool {
 }
 
 // overBudget reports whether the action would pass the rule's budget, or cannot
-// be counted against it. An action without money passes the budget of an allow,
-// which settles bounded money only, and of no other rule.
+// be counted against it. With no money stated there is nothing to count: an
+// allow settles bounded money only, and any other rule has its say without it.
 func (r *Rule) overBudget(s *subject) bool {
 	if !s.money.stated {
 		return r.Effect == Allow
@@ -208,6 +214,21 @@ func standsInFor(allow *Rule, matched []*Rule) []string {
 		}
 	}
 	return out
+}
+
+// exhausted names the allow rules that only their budget keeps from matching.
+func (p *Policy) exhausted(s *subject) (ids []string) {
+	for _, i := range p.candidates(s.action.Type) {
+		if r := &p.rules[i]; r.Budget != nil && r.exhausted(s) && r.applies(s) {
+			ids = append(ids, r.ID)
+		}
+	}
+	for i := range s.facts.Standing {
+		if r := &s.facts.Standing[i]; r.Budget != nil && r.stands() && r.exhausted(s) && r.applies(s) {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
 }
 
 // notify joins the lists of every matching rule, each name once.

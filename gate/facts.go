@@ -20,8 +20,8 @@ type Facts struct {
 	// Currency is the account's own: what an amount without one counts in.
 	Currency string
 	// Committed says how much of each budget is spent or reserved already. A
-	// budget with no entry is unknown, which refuses; [Policy.Budgets] lists
-	// the entries that a policy needs.
+	// budget with no entry is unknown, and counts as used up; [Policy.Budgets]
+	// lists the entries that a policy needs, besides those of Standing.
 	Committed []Commitment
 	// Standing holds a person's standing approvals: allow rules with an Until.
 	// Any other kind of rule in here is judged as it stands, except that an
@@ -102,8 +102,9 @@ func (f *Facts) outside(a *Action) bool {
 	if a.Recipient == "" {
 		return Outward(a.Type)
 	}
+	single := singleAddress(a.Recipient)
 	for _, own := range f.Inside {
-		if ownAddress(own, a.Recipient) {
+		if ownAddress(own, a.Recipient, single) {
 			return false
 		}
 	}
@@ -112,8 +113,8 @@ func (f *Facts) outside(a *Action) bool {
 
 // ownAddress compares exactly, but for the ASCII case of the domain. Nothing
 // else is folded: a Cyrillic letter never equals a Latin one.
-func ownAddress(own, recipient string) bool {
-	if own == "" || !singleAddress(recipient) {
+func ownAddress(own, recipient string, single bool) bool {
+	if own == "" || !single {
 		return own != "" && own == recipient
 	}
 	if at := strings.LastIndexByte(own, '@'); at >= 0 {
@@ -135,12 +136,12 @@ func domainOf(recipient string) string {
 func singleAddress(recipient string) bool {
 	ats, slashes := 0, 0
 	for i := range len(recipient) {
-		switch c := recipient[i]; {
-		case c == '@':
+		switch role := addressRoles[recipient[i]]; role {
+		case roleAt:
 			ats++
-		case c == '/', c == ':', c == '?', c == '#':
+		case roleSlash:
 			slashes++
-		case c <= ' ', c == 0x7F, strings.IndexByte(",;<>()[]\"\\%!", c) >= 0:
+		case roleAmbiguous:
 			return false
 		}
 	}
@@ -149,6 +150,27 @@ func singleAddress(recipient string) bool {
 	}
 	return recipient != "" && recipient[len(recipient)-1] != '.'
 }
+
+// The roles of a byte in a recipient; most bytes have none.
+const (
+	roleAt = 1 + iota
+	roleSlash
+	roleAmbiguous
+)
+
+var addressRoles = func() (table [256]uint8) {
+	for c := range ' ' + 1 {
+		table[c] = roleAmbiguous
+	}
+	for _, c := range []byte(",;<>()[]\"\\%!\x7f") {
+		table[c] = roleAmbiguous
+	}
+	for _, c := range []byte("/:?#") {
+		table[c] = roleSlash
+	}
+	table['@'] = roleAt
+	return table
+}()
 
 // equalASCIIFold compares, taking A to Z as a to z and nothing else as equal.
 func equalASCIIFold(a, b string) bool {

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -226,8 +227,33 @@ func TestAStandingApprovalIsABoundedAllow(t *testing.T) {
 	if text := v.Reasons[len(v.Reasons)-1].Text; text != "Rule standing-7 says allow." {
 		t.Errorf("a rule with no reason gives %q", text)
 	}
+	if v := DefaultPolicy().Evaluate(spend, f); len(v.Exhausted) != 1 || v.Exhausted[0] != "standing-7" {
+		t.Errorf("nothing says that it is used up: %+v", v)
+	}
 	if len(v.Budgets) != 1 || v.Budgets[0].Rule != "standing-7" {
 		t.Errorf("reserve in %+v", v.Budgets)
+	}
+}
+
+func TestAStandingApprovalIsCheckedLikeARuleAndNeedsBounds(t *testing.T) {
+	good := Rule{ID: "s", Effect: Allow, Reason: "Ada settled it.", Match: Match{Types: []string{"spend"}}, Until: atHome().Now}
+	if err := CheckStanding(good); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*Rule){
+		"is an allow":          func(r *Rule) { r.Effect = RequiresApproval },
+		"names the types":      func(r *Rule) { r.Match = Match{Labels: []string{"l"}} },
+		"has an end":           func(r *Rule) { r.Until = time.Time{} },
+		"has no reason":        func(r *Rule) { r.Reason = "" },
+		"an id is made of":     func(r *Rule) { r.ID = strings.Repeat("a", 65) },
+		"budget: max lies":     func(r *Rule) { r.Budget = &Budget{Window: PerDay, Currency: "USD"} },
+		"give the currency as": func(r *Rule) { r.Match.Amount = &AmountRange{Max: cents(1)} },
+	} {
+		r := good
+		change(&r)
+		if err := CheckStanding(r); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
 

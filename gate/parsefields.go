@@ -82,11 +82,12 @@ func (d *decoder) rules(n *yaml.Node) (rules []Rule) {
 	return rules
 }
 
-// ruleID looks the id up first, so that every fault of the rule can name it.
+// ruleID looks the id up first, so that every fault of the rule can name it. A
+// text that is no id would only make the message harder to read.
 func ruleID(n *yaml.Node) string {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == "id" {
-			return n.Content[i+1].Value
+		if id := n.Content[i+1].Value; n.Content[i].Value == "id" && isRuleID(id) {
+			return id
 		}
 	}
 	return ""

@@ -52,7 +52,9 @@ type Rule struct {
 	Reason string `json:"reason"`
 	// Approval says who must approve. Only with [RequiresApproval].
 	Approval Approval `json:"approval,omitzero"`
-	// Budget bounds the money that this rule may speak about.
+	// Budget bounds the money of this rule in a window. An allow beyond its
+	// budget is silent, so that other rules decide, mostly a person; any other
+	// rule beyond its budget refuses.
 	Budget *Budget `json:"budget,omitzero"`
 	// Notify names who is told. The gate only passes it on.
 	Notify []string `json:"notify,omitzero"`
@@ -90,10 +92,12 @@ type Match struct {
 	// AmountInvalid holds where there is no amount, or one that is not
 	// positive, out of range or stated in two ways that disagree.
 	AmountInvalid bool `json:"amount_invalid,omitzero"`
-	// OverBudget holds where a cap, or the budget of a matching rule, would be
-	// passed. Only in a rule that denies.
+	// OverBudget holds where a cap, or the budget of a matching rule that does
+	// not allow, would be passed or cannot be counted. Only in a rule that denies.
 	OverBudget bool `json:"over_budget,omitzero"`
-	// Unknown holds where no other matching rule names the type.
+	// Unknown holds where the type is none that the default policy names, and
+	// no matching allow names it. So an allow with no types does not reach
+	// unknown types; giving it a list with one in it is a widening.
 	Unknown bool `json:"unknown,omitzero"`
 }
 

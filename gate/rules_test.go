@@ -171,9 +171,9 @@ func TestAnAllowStandsInForWhatItNamesAndForNothingElse(t *testing.T) {
 		"nobody named needs a person":           {spendAt("", 1, "USD"), spent(0), "requires_approval: spending"},
 		"a tainted one needs a person":          {tainted, spent(0), "requires_approval: spending, tainted, small-subscriptions"},
 		"the last of the month is settled":      {spendAt("bill@vendor.example", 2000, "USD"), spent(8000), "allow: spending, small-subscriptions"},
-		"beyond the month is refused":           {spendAt("bill@vendor.example", 2000, "USD"), spent(8001), "deny: spending, caps, small-subscriptions"},
-		"a month nobody counted is refused":     {spendAt("bill@vendor.example", 1, "USD"), atHome(), "deny: spending, caps, small-subscriptions"},
-		"a month that is negative is refused":   {spendAt("bill@vendor.example", 1, "USD"), spent(-1), "deny: spending, caps, small-subscriptions"},
+		"beyond the month needs a person":       {spendAt("bill@vendor.example", 2000, "USD"), spent(8001), "requires_approval: spending"},
+		"a month nobody counted needs a person": {spendAt("bill@vendor.example", 1, "USD"), atHome(), "requires_approval: spending"},
+		"a month that is negative as well":      {spendAt("bill@vendor.example", 1, "USD"), spent(-1), "requires_approval: spending"},
 		"a large one needs two people":          {spendAt("bill@vendor.example", 100_000, "USD"), spent(0), "requires_approval: spending, large-spend"},
 		"no amount is refused all the same":     {Action{Type: "spend", Title: "x", Recipient: "bill@vendor.example"}, spent(0), "deny: spending, amount"},
 		"another type is nothing to do with it": {Action{Type: "buy", Title: "x", Recipient: "bill@vendor.example", AmountCents: cents(1), Currency: "USD"}, spent(0), "requires_approval: spending"},
@@ -281,30 +281,45 @@ rules:
 	}
 }
 
-func TestABudgetIsKeptEvenWhereNoRuleSpeaksAboutBudgets(t *testing.T) {
-	p := mustLoad(t, `
+func TestAnAllowBeyondItsBudgetIsSilentAndAnyOtherRuleRefuses(t *testing.T) {
+	const rules = `
 version: 1
 rules:
   - {id: tips, match: {types: [tip]}, effect: allow, reason: Tips are settled., budget: {window: week, currency: USD, max: 100}}
   - {id: gifts, match: {types: [gift]}, effect: requires_approval, reason: Gifts are asked for., budget: {window: year, currency: USD, max: 100}}
-`)
-	f := Facts{Committed: []Commitment{{Rule: "tips", Window: PerWeek, Currency: "USD", Cents: 60}}}
+`
+	p := mustLoad(t, rules)
+	f := Facts{Committed: []Commitment{
+		{Rule: "tips", Window: PerWeek, Currency: "USD", Cents: 60}, {Rule: "gifts", Window: PerYear, Currency: "USD", Cents: 60},
+		{Rule: "tips", Window: PerDay, Currency: "USD", Cents: 0}, {Rule: "tips", Window: PerWeek, Currency: "EUR", Cents: 0},
+	}}
+	money := func(typ string, c Cents, currency string) Action {
+		return Action{Type: typ, Title: "x", AmountCents: cents(c), Currency: currency}
+	}
 	for sentence, c := range map[string]struct {
-		action Action
-		want   string
+		action    Action
+		want      string
+		exhausted bool
 	}{
-		"within":                        {Action{Type: "tip", AmountCents: cents(40), Currency: "USD"}, "allow: tips"},
-		"beyond":                        {Action{Type: "tip", AmountCents: cents(41), Currency: "USD"}, "deny: tips, budget"},
-		"in another currency":           {Action{Type: "tip", AmountCents: cents(1), Currency: "EUR"}, "deny: tips, budget"},
-		"in no currency that is known":  {Action{Type: "tip", AmountCents: cents(1)}, "deny: tips, budget"},
-		"with no amount to count":       {Action{Type: "tip"}, "deny: tips, budget"},
-		"with an amount that is none":   {Action{Type: "tip", AmountCents: cents(0), Currency: "USD"}, "deny: tips, budget"},
-		"a person sees what is unknown": {Action{Type: "gift"}, "requires_approval: gifts"},
-		"and is not asked beyond it":    {Action{Type: "gift", AmountCents: cents(101), Currency: "USD"}, "deny: gifts, budget"},
+		"an allow within":                       {money("tip", 40, "USD"), "allow: tips", false},
+		"an allow beyond":                       {money("tip", 41, "USD"), "requires_approval: no-rule", true},
+		"an allow in another currency":          {money("tip", 1, "EUR"), "requires_approval: no-rule", true},
+		"an allow in no currency that is known": {money("tip", 1, ""), "requires_approval: no-rule", true},
+		"an allow with no amount to count":      {Action{Type: "tip", Title: "x"}, "requires_approval: no-rule", true},
+		"an allow of an amount that is none":    {money("tip", 0, "USD"), "requires_approval: no-rule", true},
+		"an approval within":                    {money("gift", 40, "USD"), "requires_approval: gifts", false},
+		"an approval beyond":                    {money("gift", 41, "USD"), "deny: gifts, budget", false},
+		"an approval in another currency":       {money("gift", 1, "EUR"), "deny: gifts, budget", false},
+		"an approval with nothing to count":     {Action{Type: "gift", Title: "x"}, "requires_approval: gifts", false},
 	} {
-		if got := judged(p.Evaluate(c.action, f)); got != c.want {
-			t.Errorf("%s: got %s, want %s", sentence, got, c.want)
+		v := p.Evaluate(c.action, f)
+		if got := judged(v); got != c.want || slices.Equal(v.Exhausted, []string{"tips"}) != c.exhausted {
+			t.Errorf("%s: got %s (exhausted %v), want %s", sentence, got, v.Exhausted, c.want)
 		}
+	}
+	p = mustLoad(t, strings.Replace(rules, "rules:", "extends: default\nrules:", 1))
+	if got := judged(p.Evaluate(money("gift", 41, "USD"), f)); got != "deny: caps, unknown, gifts" {
+		t.Errorf("with the default policy the rule about caps says so: %s", got)
 	}
 }
 
@@ -324,7 +339,7 @@ rules:
 		"a type that an allow names":     {Action{Type: "water_plants", Title: "x"}, "allow: garden"},
 		"two allows, one of them naming": {Action{Type: "water_plants", Title: "x", Labels: []string{"routine"}}, "allow: garden, routine"},
 		"an allow that names no type":    {Action{Type: "mow", Title: "x", Labels: []string{"routine"}}, "requires_approval: unknown, routine"},
-		"a rule that matches and names":  {Action{Type: "heat", Title: "x", Labels: []string{"hot"}}, "requires_approval: heat"},
+		"a rule that names and holds":    {Action{Type: "heat", Title: "x", Labels: []string{"hot"}}, "requires_approval: unknown, heat"},
 		"one that names and matches not": {Action{Type: "heat", Title: "x"}, "requires_approval: unknown"},
 	} {
 		if got := judged(p.Evaluate(c.action, atHome())); got != c.want {

@@ -64,6 +64,28 @@ func (v *validator) policy(s *Source, p *Policy) {
 	}
 }
 
+// CheckStanding reports, as [PolicyErrors], what keeps a rule from being a
+// standing approval. On top of what holds for every rule it must be an allow
+// that names its types and has an end; which rules it stands in for is looked
+// up when it is judged.
+func CheckStanding(r Rule) error {
+	v := validator{file: "standing approval"}
+	v.rule(&r)
+	if r.Effect != Allow {
+		v.fail(r.Pos, r.ID, "a standing approval is an allow")
+	}
+	if len(r.Match.Types) == 0 {
+		v.fail(r.Pos, r.ID, "a standing approval names the types that it allows")
+	}
+	if r.Until.IsZero() {
+		v.fail(r.Pos, r.ID, "a standing approval has an end; set until")
+	}
+	if len(v.errs) == 0 {
+		return nil
+	}
+	return v.errs
+}
+
 // place writes a position for a message.
 func place(pos Pos) string {
 	if pos.Line == 0 {
@@ -93,7 +115,7 @@ func (v *validator) id(r *Rule) {
 	switch {
 	case r.ID == "":
 		v.fail(r.Pos, r.ID, "the rule has no id")
-	case len(r.ID) > maxID || !isRuleID(r.ID):
+	case !isRuleID(r.ID):
 		v.fail(r.Pos, "", "an id is made of a to z, 0 to 9, - and _, at most %d of them, and begins with a letter or digit", maxID)
 	case slices.Contains(reserved, r.ID):
 		v.fail(r.Pos, r.ID, "this id is a word of the gate itself; choose another")
@@ -101,6 +123,9 @@ func (v *validator) id(r *Rule) {
 }
 
 func isRuleID(id string) bool {
+	if id == "" || len(id) > maxID {
+		return false
+	}
 	for i := range len(id) {
 		c := id[i]
 		word := (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')

@@ -12,6 +12,9 @@ type Verdict struct {
 	Approval Approval `json:"approval,omitzero"`
 	// Budgets are the windows that the amount must be reserved in.
 	Budgets []Budget `json:"budgets,omitzero"`
+	// Exhausted names allow rules that would match, had they not used up their
+	// budget. They are no reasons, and explain to a person why they are asked.
+	Exhausted []string `json:"exhausted,omitzero"`
 	// Notify names who is told, without repeats.
 	Notify []string `json:"notify,omitzero"`
 	// PolicyVersion is [Policy.Version] of the policy that judged.

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type Operator struct {
 	pending time.Duration
 	granted time.Duration
 	changes *signal
+	stopped *stopper
 }
 
 // Options adjusts an Operator. The zero value is good for production.
@@ -37,6 +39,9 @@ type Options struct {
 // where they do not exist yet.
 func OpenDir(ctx context.Context, dir string, opts *Options) (*Operator, error) {
 	o := opts.filled()
+	if err := o.check(); err != nil {
+		return nil, err
+	}
 	db, err := sqlstore.OpenSQLite(ctx, dir, o.Clock)
 	if err != nil {
 		return nil, err
@@ -48,6 +53,9 @@ func OpenDir(ctx context.Context, dir string, opts *Options) (*Operator, error) 
 // processes may work on one.
 func OpenPostgres(ctx context.Context, url string, opts *Options) (*Operator, error) {
 	o := opts.filled()
+	if err := o.check(); err != nil {
+		return nil, err
+	}
 	db, err := sqlstore.OpenPostgres(ctx, url, o.Clock)
 	if err != nil {
 		return nil, err
@@ -86,12 +94,27 @@ func (o *Options) filled() Options {
 	return out
 }
 
+// check refuses a policy that this version could only half obey. Without it every
+// spend under such a rule would be held back, and nobody would know why.
+func (o Options) check() error {
+	for _, b := range o.Policy.Budgets() {
+		if b.Window != gate.PerAct {
+			return fmt.Errorf("the policy has a budget per %s (rule %q): this version of reeve keeps no budgets yet; use caps per act", b.Window, b.Rule)
+		}
+	}
+	return nil
+}
+
 func newOperator(db *core.DB, o Options) *Operator {
-	return &Operator{db: db, policy: o.Policy, log: o.Logger, pending: o.Pending, granted: o.Granted, changes: newSignal()}
+	return &Operator{db: db, policy: o.Policy, log: o.Logger, pending: o.Pending, granted: o.Granted, changes: newSignal(), stopped: newStopper()}
 }
 
 // Close closes the database. Calls under way end with an error.
 func (op *Operator) Close() error { return op.db.Close() }
+
+// StopWaiting ends every wait for a decision that is under way in this process,
+// and makes later ones answer at once: what a server calls when it drains.
+func (op *Operator) StopWaiting() { op.stopped.stop() }
 
 // Ping says whether the database answers.
 func (op *Operator) Ping(ctx context.Context) error {

@@ -10,12 +10,6 @@ import (
 	"github.com/reeve-go/reeve/operator/operatortest"
 )
 
-func cents(n int64) *gate.Cents { c := gate.Cents(n); return &c }
-
-func renewal() operator.RecordIntentInput {
-	return operator.RecordIntentInput{Action: gate.Action{Type: "spend", Title: "Annual plan renewal", AmountCents: cents(4900)}}
-}
-
 func TestAnActionRecordedTwiceOnOneDayIsOneIntent(t *testing.T) {
 	operatortest.EachStore(t, func(t *testing.T, store string) {
 		ctx := context.Background()

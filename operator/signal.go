@@ -26,3 +26,13 @@ func (s *signal) raise() {
 	close(s.ch)
 	s.ch = make(chan struct{})
 }
+
+// stopper is closed once, by whoever drains first.
+type stopper struct {
+	once sync.Once
+	ch   chan struct{}
+}
+
+func newStopper() *stopper { return &stopper{ch: make(chan struct{})} }
+
+func (s *stopper) stop() { s.once.Do(func() { close(s.ch) }) }

@@ -176,6 +176,8 @@ func (op *Operator) waitPending(ctx context.Context, project, id int64, limit ti
 		case <-poll.C:
 		case <-deadline.C:
 			return nil
+		case <-op.stopped.ch:
+			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -73,12 +73,15 @@ func byWorker[In, Out any](spec ActSpec, f func(*operator.Operator, context.Cont
 func (s *Schedule) CallAct(ctx context.Context, c Caller, a *Act, raw []byte) Answer {
 	ctx, digest := withCall(ctx, c, a.Name, raw)
 	out, err := s.runAct(ctx, c, a, raw)
+	if left(ctx, err) {
+		return s.abandoned(c, a.Name)
+	}
 	if err != nil {
-		return s.refuseDigest(ctx, c, a.Name, digest(), err)
+		return s.refuseDigest(ctx, c, a.Name, digest, err)
 	}
 	answer, err := success(out)
 	if err != nil {
-		return s.refuseDigest(ctx, c, a.Name, digest(), err)
+		return s.refuseDigest(ctx, c, a.Name, digest, err)
 	}
 	return answer
 }

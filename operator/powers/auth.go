@@ -3,8 +3,11 @@ package powers
 import (
 	"context"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator"
 	"github.com/reeve-go/reeve/operator/internal/core"
 )
@@ -49,26 +52,44 @@ func bearer(in Presented) (string, error) {
 	return token, nil
 }
 
-// credentialInQuery looks for a credential of ours anywhere in the query, and
-// for the names that other servers take one by.
+// ownToken is how a credential of ours begins, whole or cut short.
+var ownToken = regexp.MustCompile(`(?i)rv_(human|agent|worker|channel)_`)
+
+// tokenNames are the names that other servers take a credential by in a query
+// (RFC 6750, section 2.3, and habit).
+var tokenNames = []string{"access_token", "authorization", "token", "bearer", "api_key", "apikey", "x_api_key", "auth", "credential"}
+
+// credentialInQuery looks for a credential of ours anywhere in the query, in any
+// escaping, and for the names that other servers take one by. A query that is
+// malformed elsewhere is searched all the same.
 func credentialInQuery(raw string) bool {
-	if raw == "" {
-		return false
-	}
-	if strings.Contains(raw, "rv_") || strings.Contains(raw, "rv%5F") || strings.Contains(raw, "rv%5f") {
-		return true
-	}
-	values, err := url.ParseQuery(raw)
-	if err != nil {
-		return false // the route refuses it as a malformed query
-	}
-	for name := range values {
-		switch strings.ToLower(name) {
-		case "access_token", "authorization", "token", "bearer", "api_key":
+	for part := range strings.FieldsFuncSeq(raw, func(r rune) bool { return r == '&' || r == ';' }) {
+		part = unescaped(part)
+		name, _, _ := strings.Cut(part, "=")
+		name, _, _ = strings.Cut(name, "[") // the lists of some frameworks: token[]=…
+		name = strings.ReplaceAll(strings.ToLower(strings.Trim(name, " +")), "-", "_")
+		if slices.Contains(tokenNames, name) || ownToken.MatchString(part) || len(gate.FindSecrets(part)) > 0 {
 			return true
 		}
 	}
 	return false
+}
+
+var escape = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+
+// unescaped undoes what percent escapes there are, broken ones left as they
+// stand, and does so again for a proxy that would decode once more.
+func unescaped(part string) string {
+	for range 3 {
+		part = escape.ReplaceAllStringFunc(part, func(e string) string {
+			plain, err := url.PathUnescape(e)
+			if err != nil {
+				return e
+			}
+			return plain
+		})
+	}
+	return part
 }
 
 // personOf is for the acts' own root: the person behind a caller.

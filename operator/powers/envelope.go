@@ -4,7 +4,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator"
 	"github.com/reeve-go/reeve/operator/internal/core"
 )
@@ -41,7 +40,7 @@ type envelope struct {
 type envelopeError struct {
 	Code    string         `json:"code"`
 	Hint    string         `json:"hint"`
-	Details map[string]any `json:"details"`
+	Details jsontext.Value `json:"details"`
 }
 
 // alternative is another tool that would work for this caller right now.
@@ -69,14 +68,11 @@ func refusalAnswer(r *core.Refusal, action string, repeat repeats, names func(st
 	e := envelope{
 		Verdict: info.Verdict, Reason: info.Reason, Action: names(action), Layer: info.Layer,
 		Retryable: info.Verdict == core.VerdictUnavailable, Retry: r.Reason == core.ReasonVersionRace, Repeat: max(1, repeat.identical),
-		Message: gate.Redact(r.Message), Error: envelopeError{Code: info.Code, Hint: info.Hint, Details: map[string]any{}},
+		Message: sentence(r.Message), Error: envelopeError{Code: info.Code, Hint: info.Hint, Details: plainDetails(r.Details)},
 		Recovery: steps(r, info, names, reread), Alternatives: []alternative{},
 	}
 	if e.Message == "" {
 		e.Message = info.Hint
-	}
-	if r.Details != nil {
-		e.Error.Details = r.Details
 	}
 	if repeat.tooMany() {
 		e.Recovery = []core.Step{escalation(info)}
@@ -86,12 +82,9 @@ func refusalAnswer(r *core.Refusal, action string, repeat repeats, names func(st
 		out.RetryAfter = retryAfter
 	}
 	out.Challenge = challenge(info, r)
-	body, err := json.Marshal(e, writing)
-	if err != nil { // a detail that has no JSON: the refusal stands without its details
-		e.Error.Details = map[string]any{}
-		body, _ = json.Marshal(e, writing)
-	}
-	out.JSON = body
+	// It has nothing in it that has no JSON: the details were held to that, and a
+	// text that is not UTF-8 is repaired rather than left unanswered.
+	out.JSON, _ = json.Marshal(e, writing, jsontext.AllowInvalidUTF8(true))
 	return out
 }
 

@@ -49,7 +49,7 @@ const statusPath = "/status"
 func inputRefusal(faults strict.Errors, err error) *core.Refusal {
 	list := make([]operator.Fault, 0, len(faults))
 	for _, f := range faults {
-		list = append(list, operator.Fault{Field: gate.Redact(field(f.Path)), Code: string(f.Code), Message: gate.Redact(f.Message)})
+		list = append(list, operator.Fault{Field: place(field(f.Path)), Code: string(f.Code), Message: sentence(f.Message)})
 	}
 	first := faults[0]
 	reason, ok := inputReasons[first.Code]
@@ -65,7 +65,7 @@ func inputRefusal(faults strict.Errors, err error) *core.Refusal {
 			reason = own
 		}
 	}
-	message := first.Message
+	message := list[0].Message
 	if list[0].Field != "" {
 		message = list[0].Field + ": " + message
 	}
@@ -78,6 +78,8 @@ func moneyReason(code gate.Code) core.Reason {
 		return core.ReasonAmountOutOfRange
 	case gate.CodeAmountNotPositive:
 		return core.ReasonAmountNotPositive
+	case gate.CodeWrongType:
+		return core.ReasonWrongType
 	}
 	return ""
 }

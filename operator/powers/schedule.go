@@ -170,24 +170,56 @@ func (s *Schedule) Call(ctx context.Context, c Caller, tool string, raw []byte) 
 func (s *Schedule) CallRoute(ctx context.Context, c Caller, tool string, route *Route, raw []byte) Answer {
 	t := s.byName[tool]
 	if t == nil {
-		return s.refuse(ctx, c, tool, raw, core.Refuse(core.ReasonUnknownTool, "There is no tool of that name here."))
+		return s.refuseDigest(ctx, c, unknownName(tool), argsDigest(raw), core.Refuse(core.ReasonUnknownTool, "There is no tool of that name here."))
 	}
 	ctx, digest := withCall(ctx, c, t.Name, raw)
-	out, err := s.run(ctx, c, t, raw)
-	if err != nil {
-		return s.refuseDigest(ctx, c, t.Name, digest(), err)
+	out, err := s.run(ctx, c, t, route, raw)
+	if left(ctx, err) {
+		return s.abandoned(c, t.Name)
 	}
-	if route != nil && route.pick != nil {
-		out = route.pick(out)
+	if err != nil {
+		return s.refuseDigest(ctx, c, t.Name, digest, err)
 	}
 	answer, err := success(out)
 	if err != nil {
-		return s.refuseDigest(ctx, c, t.Name, digest(), err)
+		return s.refuseDigest(ctx, c, t.Name, digest, err)
 	}
 	if route != nil && route.Method == "POST" && created(out) {
 		answer.Status = 201
 	}
 	return answer
+}
+
+// left says that a call ended because its caller went away: neither a refusal
+// nor an outage, and there is nobody to answer. Faults of form are refusals too,
+// and are on record however quickly their sender left.
+func left(ctx context.Context, err error) bool {
+	return err != nil && errors.Is(ctx.Err(), context.Canceled) && !errors.As(err, new(*core.Refusal)) && len(strict.All(err)) == 0
+}
+
+func (s *Schedule) abandoned(c Caller, action string) Answer {
+	s.op.Logger().Debug("the caller left", "action", action, "request_id", c.RequestID)
+	return refusalAnswer(core.Refuse(core.ReasonUnavailable, "The caller left before the answer."), action, repeats{}, c.name, "")
+}
+
+// Permit judges what can be judged before a tool's arguments are looked at: kind,
+// then scope. A non-nil Answer is the refusal, already recorded. Call judges all
+// of it again.
+func (s *Schedule) Permit(ctx context.Context, c Caller, t *Tool) *Answer {
+	return s.permit(ctx, c, t.Name, t.allows(c.Principal))
+}
+
+// PermitAct is Permit for an act.
+func (s *Schedule) PermitAct(ctx context.Context, c Caller, a *Act) *Answer {
+	return s.permit(ctx, c, a.Name, permits(c.Principal, a.Kinds, a.Scopes))
+}
+
+func (s *Schedule) permit(ctx context.Context, c Caller, action string, err error) *Answer {
+	if err == nil {
+		return nil
+	}
+	refused := s.refuseDigest(ctx, c, action, "", err)
+	return &refused
 }
 
 // created says that an answer tells of a row that this call made.
@@ -198,7 +230,7 @@ func created(out any) bool {
 
 // run is the pipeline between the caller and the answer. A panic in it is a
 // fault of ours: the transaction it was in is rolled back on the way up.
-func (s *Schedule) run(ctx context.Context, c Caller, t *Tool, raw []byte) (out any, err error) {
+func (s *Schedule) run(ctx context.Context, c Caller, t *Tool, route *Route, raw []byte) (out any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.op.Logger().Error("a handler panicked", "action", t.Name, "request_id", c.RequestID,
@@ -213,7 +245,11 @@ func (s *Schedule) run(ctx context.Context, c Caller, t *Tool, raw []byte) (out 
 	if err != nil {
 		return nil, err
 	}
-	return t.handle(ctx, s.all, c.Principal, in)
+	out, err = t.handle(ctx, s.all, c.Principal, in)
+	if err != nil || route == nil || route.pick == nil {
+		return out, err
+	}
+	return route.pick(out)
 }
 
 func (s *Schedule) decode(t *Tool, raw []byte) (any, error) {
@@ -229,11 +265,10 @@ func (s *Schedule) decode(t *Tool, raw []byte) (any, error) {
 	return t.decode(s.decoder, raw)
 }
 
-// withCall lends the record the call's facts. The digest of the arguments is
-// made only once, and only when somebody asks.
-func withCall(ctx context.Context, c Caller, action string, raw []byte) (context.Context, func() string) {
-	digest := func() string { return argsDigest(raw) }
-	return core.WithCall(ctx, core.Call{Action: action, ArgsDigest: digest(), RequestID: c.RequestID}), digest
+// withCall lends the record the call's facts.
+func withCall(ctx context.Context, c Caller, action string, raw []byte) (context.Context, string) {
+	digest := argsDigest(raw)
+	return core.WithCall(ctx, core.Call{Action: action, ArgsDigest: digest, RequestID: c.RequestID}), digest
 }
 
 func argsDigest(raw []byte) string {
@@ -242,13 +277,10 @@ func argsDigest(raw []byte) string {
 }
 
 // Refuse is for what an adapter itself has to refuse: the envelope, and a row in
-// the record.
+// the record. action is a word of the adapter's own or a tool's name, never the
+// caller's text.
 func (s *Schedule) Refuse(ctx context.Context, c Caller, action string, err error) Answer {
 	return s.refuseDigest(ctx, c, action, "", err)
-}
-
-func (s *Schedule) refuse(ctx context.Context, c Caller, action string, raw []byte, err error) Answer {
-	return s.refuseDigest(ctx, c, action, argsDigest(raw), err)
 }
 
 // recordWithin bounds how long the record of a refusal may take. It is written
@@ -257,7 +289,6 @@ const recordWithin = 5 * time.Second
 
 func (s *Schedule) refuseDigest(ctx context.Context, c Caller, action, digest string, err error) Answer {
 	r := s.refusal(c, action, err)
-	action = s.known(action)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
 	defer cancel()
 	info := r.Info()
@@ -267,24 +298,16 @@ func (s *Schedule) refuseDigest(ctx context.Context, c Caller, action, digest st
 		Layer: info.Layer, RequestID: c.RequestID,
 	})
 	if auditErr != nil {
-		s.op.Logger().Error("a refusal could not be recorded", "action", action, "reason", info.Reason, "request_id", c.RequestID, "error", auditErr)
+		s.op.Logger().Error("a refusal could not be recorded", "action", action, "reason", info.Reason, "request_id", c.RequestID, "error", gate.Redact(auditErr.Error()))
 	}
 	return refusalAnswer(r, action, repeats{count.Identical, count.Alike}, c.name, s.rereadFor(c.Principal))
 }
 
-// known keeps a caller's text out of the record and the envelope: only names of
-// ours appear there.
-func (s *Schedule) known(action string) string {
-	if s.byName[action] != nil {
-		return action
-	}
-	for _, a := range s.acts {
-		if a.Name == action {
-			return action
-		}
-	}
-	if nameForm.MatchString(action) {
-		return action
+// unknownName is how a name that no tool has is written down: as the caller
+// wrote it where it could be a tool's and is no secret, and not at all otherwise.
+func unknownName(tool string) string {
+	if nameForm.MatchString(tool) && len(gate.FindSecrets(tool)) == 0 {
+		return tool
 	}
 	return "unknown"
 }
@@ -306,6 +329,6 @@ func (s *Schedule) refusal(c Caller, action string, err error) *core.Refusal {
 	if faults := strict.All(err); len(faults) > 0 {
 		return inputRefusal(faults, err)
 	}
-	s.op.Logger().Error("the store did not answer", "action", s.known(action), "request_id", c.RequestID, "error", gate.Redact(err.Error()))
+	s.op.Logger().Error("the store did not answer", "action", action, "request_id", c.RequestID, "error", gate.Redact(err.Error()))
 	return core.Outage(err)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator"
+	"github.com/reeve-go/reeve/operator/internal/core"
 )
 
 // callers are the kinds that work: everybody but a channel, which calls no tool.
@@ -66,7 +67,15 @@ func operatorTools() Group {
 }
 
 // pickIntent answers the bare intent where one was asked for by its own address.
-func pickIntent(out any) any { return out.(operator.State).Intents[0] }
+// Without the id in the arguments the state is a list, and no row of a list may
+// pass for the one that was asked for.
+func pickIntent(out any) (any, error) {
+	intents := out.(operator.State).Intents
+	if len(intents) != 1 || intents[0].Payload == nil {
+		return nil, core.Refuse(core.ReasonMissingField, "This address shows one intent: give intent_id.").With("field", "intent_id")
+	}
+	return intents[0], nil
+}
 
 // IntentPage is a list of intents by itself.
 type IntentPage struct {
@@ -74,7 +83,7 @@ type IntentPage struct {
 	NextCursor *string           `json:"next_cursor"`
 }
 
-func pickIntents(out any) any {
+func pickIntents(out any) (any, error) {
 	s := out.(operator.State)
-	return IntentPage{s.Intents, s.NextCursor}
+	return IntentPage{s.Intents, s.NextCursor}, nil
 }

@@ -49,9 +49,9 @@ type Spec struct {
 // Route is one way to a tool over REST.
 type Route struct {
 	Method string
-	Path   string            // such as /v1/intents/{id}
-	Rename map[string]string // path or query names that differ from the argument's
-	pick   func(any) any     // nil: the whole answer
+	Path   string                 // such as /v1/intents/{id}
+	Rename map[string]string      // path or query names that differ from the argument's
+	pick   func(any) (any, error) // nil: the whole answer
 }
 
 // Tool is a row of the schedule, ready to be listed and called.

@@ -1,0 +1,111 @@
+package gate_test
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reeve-go/reeve/gate"
+)
+
+// An agent wants to renew a plan. The default policy leaves that with a person.
+func Example() {
+	price := gate.Cents(4900)
+	action := gate.Action{Type: "spend", Title: "Annual plan renewal", AmountCents: &price}
+	if err := action.Check(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	verdict := gate.DefaultPolicy().Evaluate(action, gate.Facts{Now: time.Now(), Zone: time.UTC, Currency: "USD"})
+	fmt.Println(verdict.Effect)
+	for _, reason := range verdict.Reasons {
+		fmt.Printf("%s: %s\n", reason.Rule, reason.Text)
+	}
+	// Output:
+	// requires_approval
+	// spending: Spending money, or promising to, needs a person.
+}
+
+// A policy of one's own extends the default one. An allow stands in for the
+// rules that it names, and for no other.
+func ExampleLoadPolicy() {
+	policy, err := gate.LoadPolicy("policy.yaml", []byte(`
+version: 1
+extends: default
+rules:
+  - id: coffee
+    match: {types: [spend], recipients: ["domain:coffee.example"], amount: {currency: EUR, max: 1000}}
+    effect: allow
+    instead_of: [spending]
+    reason: Coffee up to ten euros is settled.
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, amount := range []string{"4.50 EUR", "45.00 EUR"} {
+		action := gate.Action{Type: "spend", Title: "Coffee", Recipient: "shop@coffee.example", Amount: amount}
+		fmt.Println(amount, policy.Decide(action, gate.Facts{}))
+	}
+	// Output:
+	// 4.50 EUR allow
+	// 45.00 EUR requires_approval
+}
+
+// A fault in a policy is reported with its place, and can be taken apart.
+func ExamplePolicyError() {
+	_, err := gate.LoadPolicy("policy.yaml", []byte("version: 1\nrules:\n  - {id: a, match: {type: spend}, effect: deny, reason: No.}\n"))
+	if fault, ok := errors.AsType[*gate.PolicyError](err); ok {
+		fmt.Println(fault.File, fault.Line, fault.Rule)
+	}
+	// Output: policy.yaml 3 a
+}
+
+func ExampleKey() {
+	price := gate.Cents(4900)
+	fmt.Println(gate.Key(gate.Action{Type: "spend", Title: "Annual plan renewal", AmountCents: &price}))
+	// Output: eda5f4d3e25d47e92b81a5a7d27064d1
+}
+
+func ExampleDigest() {
+	digest, err := gate.Digest("default", "default", gate.Action{Type: "note", Title: "Buy milk"})
+	fmt.Println(digest, err)
+	// Output: 050d34b24ec3f4bacc5b47d18ffa9e24defc8117b9cfc3e65fd10b2b25fe419b <nil>
+}
+
+// An amount may be stated twice. The two statements must agree exactly.
+func ExampleAction_Restated() {
+	cents := gate.Cents(4900)
+	action := gate.Action{Type: "spend", Title: "Seats", AmountCents: &cents, Amount: "490.00 USD"}
+	_, err := action.Restated("USD")
+	fmt.Println(err)
+	fmt.Println(errors.Is(err, &gate.FieldError{Code: gate.CodeAmountMismatch}))
+	// Output:
+	// amount: amount states 49000 minor units of USD and amount_cents states 4900; make them agree (amount_mismatch)
+	// true
+}
+
+func ExampleAction_Check() {
+	err := gate.Action{Type: "Send", Title: "Hello\x00"}.Check()
+	if all, ok := errors.AsType[gate.FieldErrors](err); ok {
+		for _, fault := range all {
+			fmt.Println(fault.Field, fault.Code)
+		}
+	}
+	// Output:
+	// type invalid_type
+	// title text_unhygienic
+}
+
+func ExampleRedact() {
+	fmt.Println(gate.Redact("the key is AKIAIOSFODNN7EXAMPLE, keep it"))
+	// Output: the key is [redacted:aws], keep it
+}
+
+func ExampleCanMove() {
+	fmt.Println(gate.CanMove(gate.StatusPendingApproval, gate.StatusApproved, gate.ByPerson))
+	fmt.Println(gate.CanMove(gate.StatusPendingApproval, gate.StatusApproved, gate.ByRecorder))
+	// Output:
+	// true
+	// false
+}

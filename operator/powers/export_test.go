@@ -1,0 +1,30 @@
+package powers
+
+import (
+	"context"
+
+	"github.com/reeve-go/reeve/operator"
+)
+
+// WithRows is a Schedule over the real table and rows of a test's own.
+func WithRows(op *operator.Operator, extra ...Tool) (*Schedule, error) {
+	return build(op, operatorTools(), Group{Toolset: "test", Tools: extra})
+}
+
+// Row makes a row of a plain function, through the same definition as all others.
+func Row[In, Out any](spec Spec, f func(context.Context, operator.Principal, In) (Out, error)) Tool {
+	return define(spec, func(_ *operator.Operator, ctx context.Context, p operator.Principal, in In) (Out, error) {
+		return f(ctx, p, in)
+	})
+}
+
+// PersonRow makes an act of a plain function.
+func PersonRow[In, Out any](spec ActSpec, f func(context.Context, operator.Person, In) (Out, error)) *Act {
+	a := byPerson(spec, func(_ *operator.Operator, ctx context.Context, p operator.Person, in In) (Out, error) {
+		return f(ctx, p, in)
+	})
+	return &a
+}
+
+// Lint is what a row is held to when a Schedule is made.
+func Lint(t Tool) error { return t.lint() }
