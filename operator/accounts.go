@@ -94,7 +94,7 @@ func (a *newAccountRow) insert(ctx context.Context, tx core.Tx) error {
 }
 
 func (a *newAccountRow) people(ctx context.Context, tx core.Tx, in Initial, out *Installed) error {
-	ws := workspace{AccountID: a.accountID, ProjectID: a.projectID}
+	ws := workspace{AccountID: a.accountID, ProjectID: a.projectID, ProjectUID: a.projectUID}
 	if _, err := insertPerson(ctx, tx, ws, NewPerson{Handle: "owner", Name: "Owner", Role: RoleOwner}); err != nil {
 		return err
 	}
@@ -171,6 +171,32 @@ func (op *Operator) AddProject(ctx context.Context, account, slug string) (uid s
 		return auditLocal(ctx, tx, ws, "project_add", slug)
 	})
 	return uid, err
+}
+
+// ProjectInfo is a project of an account.
+type ProjectInfo struct {
+	Name      string    `json:"name"`
+	ProjectID string    `json:"project_id"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Projects lists an account's projects, oldest first.
+func (op *Operator) Projects(ctx context.Context, account string) ([]ProjectInfo, error) {
+	ws, err := findWorkspace(ctx, op.db.View(), account, "")
+	if err != nil {
+		return nil, err
+	}
+	var rows []struct {
+		Slug      string `db:"slug"`
+		UID       string `db:"uid"`
+		CreatedAt int64  `db:"created_at"`
+	}
+	err = op.db.View().Select(ctx, &rows, `select slug, uid, created_at from reeve_projects where account_id = $1 order by id`, ws.AccountID)
+	out := make([]ProjectInfo, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, ProjectInfo{r.Slug, r.UID, core.FromMicros(r.CreatedAt)})
+	}
+	return out, err
 }
 
 // AddAccount makes an account with a project "default" and no people.

@@ -13,7 +13,7 @@ import (
 // ActInput names the intent that a person judges and what they saw of it.
 type ActInput struct {
 	ID     int64  `json:"id" validate:"required,min=1" doc:"The intent's number."`
-	Digest string `json:"digest" doc:"The digest of the content that the person was shown."`
+	Digest string `json:"digest" needed:"true" doc:"The digest of the content that the person was shown; any other one is answered with the content as it is now."`
 	Note   string `json:"note,omitzero" validate:"max=2000" doc:"Why, in the person's words."`
 }
 
@@ -147,10 +147,11 @@ func (op *Operator) seen(ctx context.Context, tx core.Tx, p Person, in ActInput,
 	return who, row, nil
 }
 
-// settledRefusal says by whom and when.
+// settledRefusal says by whom and when: who ended it, else who decided it. The
+// two differ where an approval lapsed, was withdrawn, or was carried out.
 func settledRefusal(row intentRow) error {
 	by, at := row.SettledBy, row.SettledAt
-	if row.DecidedBy.Valid {
+	if !by.Valid {
 		by, at = row.DecidedBy, row.DecidedAt
 	}
 	r := core.Refuse(core.ReasonAlreadySettled, "Intent %d is %s already.", row.ID, row.Status)

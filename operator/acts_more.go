@@ -15,7 +15,7 @@ func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 // EditInput is what a person wants carried out in place of what was asked.
 type EditInput struct {
 	ID     int64       `json:"id" validate:"required,min=1" doc:"The intent's number."`
-	Digest string      `json:"digest" doc:"The digest of the content that the person was shown."`
+	Digest string      `json:"digest" needed:"true" doc:"The digest of the content that the person was shown; any other one is answered with the content as it is now."`
 	Action gate.Action `json:"action" validate:"required" doc:"The action as the person wants it, whole."`
 }
 
@@ -50,6 +50,7 @@ func (op *Operator) edit(ctx context.Context, tx core.Tx, p Person, in EditInput
 		n.runID = &old.RunID.String
 	}
 	n.verdict.Approval.Quorum = max(n.verdict.Approval.Quorum, int(old.Quorum))
+	n.verdict.Approval.From = narrower(stored(old.Approvers), n.verdict.Approval.From)
 	id, err := n.insert(ctx, tx)
 	if err != nil {
 		return Intent{}, err
@@ -58,6 +59,25 @@ func (op *Operator) edit(ctx context.Context, tx core.Tx, p Person, in EditInput
 		return Intent{}, err
 	}
 	return op.edited(ctx, tx, p, ws, id)
+}
+
+// narrower keeps an edit from loosening who has to approve, as it keeps the
+// quorum: the roles in common, or those of before where there are none. No role
+// at all means anybody.
+func narrower(before, now []string) []string {
+	if len(before) == 0 {
+		return now
+	}
+	var common []string
+	for _, role := range before {
+		if isOneOf(role, now) {
+			common = append(common, role)
+		}
+	}
+	if len(common) == 0 {
+		return before
+	}
+	return common
 }
 
 func sameKindOfAction(old intentRow, n judged) error {

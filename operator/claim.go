@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -47,20 +48,56 @@ func (op *Operator) Claim(ctx context.Context, p Principal, in ClaimInput) (Clai
 	if err := isWorker(p); err != nil {
 		return ClaimOutput{}, err
 	}
-	lease := DefaultLease
-	if in.LeaseSeconds != nil {
-		lease = min(time.Duration(*in.LeaseSeconds)*time.Second, MaxLease)
+	if err := in.check(); err != nil {
+		return ClaimOutput{}, err
 	}
+	lease := leaseOf(in.LeaseSeconds)
 	var out ClaimOutput
 	err := op.db.InTx(ctx, func(tx core.Tx) error {
 		out = ClaimOutput{}
-		if err := op.reclaim(ctx, tx); err != nil {
+		reclaimed, err := op.reclaim(ctx, tx)
+		if err != nil {
 			return err
 		}
-		tx.AfterCommit(op.changes.raise)
-		return op.claim(ctx, tx, p, in, lease, &out)
+		passed, err := op.claim(ctx, tx, p, in, lease, &out)
+		// A claim that met nothing wakes nobody: the workers that it would wake
+		// would claim in their turn, and wake it.
+		if reclaimed+passed > 0 || out.Job != nil {
+			tx.AfterCommit(op.changes.raise)
+		}
+		return err
 	})
 	return out, err
+}
+
+// maxTypes bounds how many types one claim names.
+const maxTypes = 50
+
+func (in ClaimInput) check() error {
+	if len(in.Types) == 0 {
+		return core.Refuse(core.ReasonMissingField, "Name the action types that this worker can carry out.").With("field", "types")
+	}
+	if len(in.Types) > maxTypes {
+		return core.Refuse(core.ReasonInvalidValue, "A claim names at most %d types.", maxTypes).With("field", "types")
+	}
+	for _, t := range in.Types {
+		if !typeForm.MatchString(t) {
+			return core.Refuse(core.ReasonInvalidValue, "An action type is a lower_snake word of at most %d characters.", gate.MaxType).With("field", "types")
+		}
+	}
+	return nil
+}
+
+// typeForm is the form of every action type that is ever stored.
+var typeForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+
+// leaseOf keeps a lease between one second and MaxLease. The bound comes before
+// the multiplication, which could overflow.
+func leaseOf(seconds *int64) time.Duration {
+	if seconds == nil {
+		return DefaultLease
+	}
+	return time.Duration(min(max(*seconds, 1), int64(MaxLease/time.Second))) * time.Second
 }
 
 func isWorker(p Principal) error {
@@ -71,23 +108,23 @@ func isWorker(p Principal) error {
 }
 
 // claim passes over what the present policy denies (it is cancelled on the way)
-// until it holds a job or nothing is left.
-func (op *Operator) claim(ctx context.Context, tx core.Tx, p Principal, in ClaimInput, lease time.Duration, out *ClaimOutput) error {
-	for {
+// until it holds a job or nothing is left, and says how many it passed over.
+func (op *Operator) claim(ctx context.Context, tx core.Tx, p Principal, in ClaimInput, lease time.Duration, out *ClaimOutput) (passed int, err error) {
+	for ; ; passed++ {
 		row, err := nextReady(ctx, tx, p.ProjectID(), in.Types)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil
+			return passed, nil
 		}
 		if err != nil {
-			return err
+			return passed, err
 		}
 		denied, err := op.deniedNow(ctx, tx, row)
 		if err != nil {
-			return err
+			return passed, err
 		}
 		if !denied {
 			out.Job, err = op.hold(ctx, tx, p, row, lease, isOneOf(row.Type, in.Idempotent))
-			return err
+			return passed, err
 		}
 	}
 }
@@ -99,9 +136,11 @@ func nextReady(ctx context.Context, tx core.Tx, project int64, types []string) (
 		args = append(args, t)
 		marks = append(marks, fmt.Sprintf("$%d", len(args)))
 	}
+	// "+ 0" keeps PostgreSQL from the index of what lapses: it takes the window for
+	// a rare one, and would read and sort everything that waits.
 	var row intentRow
 	err := tx.Get(ctx, &row, `select `+intentColumns+` from reeve_intents
-		where project_id = $1 and status in ('approved', 'allowed') and expires_at > $2 and type in (`+strings.Join(marks, ", ")+`)
+		where project_id = $1 and status in ('approved', 'allowed') and expires_at + 0 > $2 and type in (`+strings.Join(marks, ", ")+`)
 		order by id limit 1 `+tx.Dialect().SkipLocks, args...)
 	return row, err
 }
@@ -184,15 +223,13 @@ type Extended struct {
 	LeaseUntil time.Time `json:"lease_until" doc:"When the claim lapses unless it is extended again."`
 }
 
-// Extend moves the end of a lease, while it is still held: ErrStaleToken.
+// Extend moves the end of a lease, while it is still held: ErrStaleToken. A sign
+// of life decides nothing, and leaves no row in the record.
 func (op *Operator) Extend(ctx context.Context, p Principal, in ExtendInput) (Extended, error) {
 	if err := isWorker(p); err != nil {
 		return Extended{}, err
 	}
-	lease := DefaultLease
-	if in.LeaseSeconds != nil {
-		lease = min(time.Duration(*in.LeaseSeconds)*time.Second, MaxLease)
-	}
+	lease := leaseOf(in.LeaseSeconds)
 	var until int64
 	err := op.db.InTx(ctx, func(tx core.Tx) error {
 		now := tx.Dialect().NowMicros

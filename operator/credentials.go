@@ -37,6 +37,7 @@ type Minted struct {
 	ID         string    `json:"id"`
 	Principal  string    `json:"principal"`
 	InstanceID string    `json:"instance_id"`
+	ProjectID  string    `json:"project_id"`
 	ExpiresAt  time.Time `json:"expires_at"`
 }
 
@@ -69,7 +70,7 @@ func mint(ctx context.Context, tx core.Tx, ws workspace, in NewCredential) (Mint
 		person, principal = sql.NullInt64{Int64: id, Valid: true}, humanID(in.Person)
 	}
 	m := Minted{Token: "rv_" + string(in.Kind) + "_" + core.RandomText(tokenSecret), ID: core.NewUUID(), Principal: principal,
-		InstanceID: core.NewUUID(), ExpiresAt: tx.Now().Add(in.life())}
+		InstanceID: core.NewUUID(), ProjectID: ws.ProjectUID, ExpiresAt: tx.Now().Add(in.life())}
 	n, err := tx.Exec(ctx, `insert into reeve_credentials
 		(uid, account_id, project_id, kind, name, person_id, scopes, interactive, hash, instance_id, created_at, expires_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
@@ -95,8 +96,10 @@ func (in NewCredential) check() error {
 		return core.Refuse(core.ReasonMissingField, "A human credential belongs to a person: give the handle.")
 	case in.Kind != KindHuman && (in.Person != "" || in.Interactive):
 		return core.Refuse(core.ReasonInvalidValue, "Only a human credential has a person or is interactive.")
-	case in.Life < 0 || in.Life > MaxLife:
-		return core.Refuse(core.ReasonInvalidValue, "A credential lives at most two years.")
+	case in.Kind == KindChannel && isOneOf(Via(in.Name), core.Vias()):
+		return core.Refuse(core.ReasonInvalidValue, "A channel is named after its service, and %q is a way in that reeve stamps itself.", in.Name)
+	case in.Life != 0 && (in.Life < time.Second || in.Life > MaxLife):
+		return core.Refuse(core.ReasonInvalidValue, "A credential lives between one second and two years.")
 	}
 	for _, s := range in.Scopes {
 		if !isOneOf(s, core.Scopes()) {
@@ -205,10 +208,14 @@ func (op *Operator) credential(ctx context.Context, token string) (credentialRow
 	if subtle.ConstantTimeCompare([]byte(row.Hash), []byte(hash)) != 1 {
 		return row, unknown
 	}
-	return row, row.alive(op.db.Clock.Now())
+	if refusal := row.alive(op.db.Clock.Now()); refusal != nil {
+		refusal.Whose = row.principal("")
+		return row, refusal
+	}
+	return row, nil
 }
 
-func (c credentialRow) alive(now time.Time) error {
+func (c credentialRow) alive(now time.Time) *core.Refusal {
 	switch {
 	case c.RevokedAt.Valid, c.PersonRemoved.Valid:
 		return core.Refuse(core.ReasonCredentialRevoked, "The credential was taken back.")

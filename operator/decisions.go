@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/reeve-go/reeve/operator/internal/core"
@@ -83,10 +84,19 @@ type UpdateDecisionInput struct {
 	Note   *string `json:"note,omitempty" validate:"omitempty,max=2000" doc:"Why, in a few words."`
 }
 
+// boardWords are all the words that a caller can set a decision to.
+var boardWords = []string{decisionPending, decisionRejected, decisionParked}
+
 // UpdateDecision sets a decision of the board to pending, rejected or parked,
 // and nothing else ever. A decision that is the record of a person's act on an
 // intent is left as it is: ErrDecisionSettled.
 func (op *Operator) UpdateDecision(ctx context.Context, p Principal, in UpdateDecisionInput) (Decision, error) {
+	if !p.Known() {
+		return Decision{}, core.Refuse(core.ReasonUnauthenticated, "Nobody was proved to be calling.")
+	}
+	if !isOneOf(in.Status, boardWords) {
+		return Decision{}, core.Refuse(core.ReasonInvalidStatus, "A decision of the board is set to one of %s, and to nothing else.", strings.Join(boardWords, ", ")).With("field", "status")
+	}
 	note := ""
 	if in.Note != nil {
 		note = *in.Note

@@ -208,3 +208,5 @@ func statusOf(t testing.TB, db *sql.DB, id int64) string {
 	}
 	return got[0]
 }
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -147,19 +147,31 @@ func (r intentRow) listed() Intent {
 	return out
 }
 
-// intent is the row as it is answered to whoever sent the payload.
+// intent is the row as it is answered to whoever sent the payload. A credential
+// in its words is left out here; the exact words stand in the payload, which is
+// shown only where one intent is asked for, to whoever judges or carries it out.
 func (r intentRow) intent() Intent {
 	out := Intent{
-		ID: r.ID, ActionType: r.Type, Title: r.Title, Recipient: optional(r.Recipient), Currency: optional(r.Currency),
+		ID: r.ID, ActionType: r.Type, Title: gate.Redact(r.Title), Recipient: optional(gate.Redact(r.Recipient)), Currency: optional(r.Currency),
 		Status: r.Status, PolicyDecision: r.PolicyDecision, PolicyReasons: stored(r.PolicyReasons), PolicyRules: stored(r.PolicyRules),
 		PolicyVersion: r.PolicyVersion, ApprovalDecisionID: optionalInt(r.DecisionID), IdempotencyKey: r.Key, Digest: r.Digest,
-		Affordances: affordances(r.Status), ExpiresAt: optionalTime(r.ExpiresAt), CreatedAt: core.FromMicros(r.CreatedAt),
+		Affordances: affordances(r.Status), ExpiresAt: r.lapses(), CreatedAt: core.FromMicros(r.CreatedAt),
 		RecordedBy: r.RecordedBy, RunID: optional(r.RunID.String), Quorum: r.Quorum, DecidedBy: optional(r.DecidedBy.String),
 		DecidedAt: optionalTime(r.DecidedAt), SettledBy: optional(r.SettledBy.String), SettledAt: optionalTime(r.SettledAt),
-		Supersedes: optionalInt(r.Supersedes), SupersededBy: optionalInt(r.SupersededBy), Outcome: optional(r.Outcome.String),
+		Supersedes: optionalInt(r.Supersedes), SupersededBy: optionalInt(r.SupersededBy), Outcome: optional(gate.Redact(r.Outcome.String)),
 		AmountCents: optionalInt(r.AmountCents),
 	}
 	return out
+}
+
+// lapses is when the intent ends by itself. One that is held, or of which nobody
+// knows what became, cannot, although its window is kept for when it goes back.
+func (r intentRow) lapses() *time.Time {
+	switch r.Status {
+	case gate.StatusPendingApproval, gate.StatusApproved, gate.StatusAllowed:
+		return optionalTime(r.ExpiresAt)
+	}
+	return nil
 }
 
 // whole is the row with its exact payload.

@@ -92,13 +92,23 @@ func (p Person) stand(ctx context.Context, tx core.Tx, need Scope) (standing, er
 	if !isOneOf(need, p.scopes) {
 		return s, core.Refuse(core.ReasonMissingScope, "The credential lacks the scope %s.", need).With("missing", []Scope{need})
 	}
-	credential := p.credentialID
-	if credential == 0 {
-		credential = p.voucherID
-	}
 	lock := ""
 	if tx.Dialect().ForUpdate != "" {
 		lock = " for share"
+	}
+	return p.live(ctx, tx, lock)
+}
+
+// live is the part of stand that holds for a look as well: it takes no lock
+// unless it is given one, so that it can run where nothing may be written.
+func (p Person) live(ctx context.Context, tx core.Tx, lock string) (standing, error) {
+	var s standing
+	if p.personID == 0 {
+		return s, core.Refuse(core.ReasonUnauthenticated, "Nobody was proved to be acting.")
+	}
+	credential := p.credentialID
+	if credential == 0 {
+		credential = p.voucherID
 	}
 	err := tx.Get(ctx, &s, `select h.role from reeve_people h, reeve_credentials c
 		where h.id = $1 and h.removed_at is null and c.id = $2 and c.revoked_at is null and c.expires_at > $3`+lock,

@@ -51,6 +51,11 @@ func (op *Operator) recordIntent(ctx context.Context, tx core.Tx, p Principal, i
 	if err != nil {
 		return Intent{}, err
 	}
+	if in.RunID != nil {
+		if err := checkText("run_id", *in.RunID, 64); err != nil {
+			return Intent{}, err
+		}
+	}
 	n.recordedBy, n.recordedKind, n.runID, n.original = p.ID(), p.Kind(), in.RunID, true
 	id, err := n.insert(ctx, tx)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -136,6 +141,7 @@ func (n judged) insert(ctx context.Context, tx core.Tx) (id int64, err error) {
 	status := n.verdict.Effect.First()
 	var settledBy sql.NullString
 	var settledAt, expiresAt, cents sql.NullInt64
+	supersedes := sql.NullInt64{Int64: n.supersedes, Valid: n.supersedes != 0}
 	if status == gate.StatusDenied {
 		settledBy, settledAt = sql.NullString{String: "policy", Valid: true}, sql.NullInt64{Int64: tx.Micros(), Valid: true}
 	} else {
@@ -153,12 +159,12 @@ func (n judged) insert(ctx context.Context, tx core.Tx) (id int64, err error) {
 		amount_cents, currency, body, labels, tainted_by, data, status, policy_decision, policy_reasons, policy_rules, policy_version,
 		quorum, approvers, recorded_by, recorded_kind, run_id, expires_at, supersedes, settled_by, settled_at, created_at, updated_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
-		nullif($26, 0), $27, $28, $29, $29)
+		$26, $27, $28, $29, $29)
 		on conflict (project_id, day, idempotency_key) where original = 1 do nothing returning id`,
 		n.ws.ProjectID, n.day, n.key, n.digest, bit(n.original), n.action.Type, n.action.Title, n.action.Recipient,
 		cents, n.action.Currency, n.action.Body, listJSON(n.action.Labels), listJSON(n.action.TaintedBy), string(n.action.Data),
 		string(status), n.verdict.Effect.String(), listJSON(n.verdict.Texts()), listJSON(rules), n.verdict.PolicyVersion,
-		quorum, listJSON(n.verdict.Approval.From), n.recordedBy, string(n.recordedKind), n.runID, expiresAt, n.supersedes,
+		quorum, listJSON(n.verdict.Approval.From), n.recordedBy, string(n.recordedKind), n.runID, expiresAt, supersedes,
 		settledBy, settledAt, tx.Micros())
 	return id, err
 }
@@ -227,7 +233,7 @@ var actionReasons = map[gate.Code]core.Reason{
 	gate.CodeAmountNotPositive:     core.ReasonAmountNotPositive,
 	gate.CodeAmountMismatch:        core.ReasonAmountMismatch,
 	gate.CodeAmountMalformed:       core.ReasonAmountMismatch,
-	gate.CodeAmountMissingCurrency: core.ReasonUnknownCurrency,
+	gate.CodeAmountMissingCurrency: core.ReasonAmountMismatch,
 	gate.CodeUnknownCurrency:       core.ReasonUnknownCurrency,
 	gate.CodeTextUnhygienic:        core.ReasonBadText,
 	gate.CodeTextTooLong:           core.ReasonInvalidValue,
@@ -279,5 +285,5 @@ type noticePayload struct {
 
 func pendingNotice(ws workspace, r intentRow) core.OutboxRow {
 	return core.OutboxRow{AccountID: ws.AccountID, ProjectID: ws.ProjectID, Topic: TopicPending, Key: pendingKey(r.ID),
-		Payload: noticePayload{r.ID, r.Type, r.Title, r.Recipient, optionalInt(r.AmountCents), r.Currency, r.Digest, core.FromMicros(r.ExpiresAt.Int64)}}
+		Payload: noticePayload{r.ID, r.Type, gate.Redact(r.Title), gate.Redact(r.Recipient), optionalInt(r.AmountCents), r.Currency, r.Digest, core.FromMicros(r.ExpiresAt.Int64)}}
 }

@@ -35,6 +35,7 @@ type Notice struct {
 // Bounds of delivering notices.
 const (
 	noticeLease = time.Minute
+	patience    = 45 * time.Second // of one delivery, which ends before its lease does
 	maxAttempts = 12
 	firstPause  = time.Second
 	longPause   = 15 * time.Minute
@@ -83,7 +84,7 @@ func (op *Operator) RelayOnce(ctx context.Context, deliver func(context.Context,
 		}
 		var failure error
 		if n.stillWanted {
-			failure = deliver(ctx, n)
+			failure = deliverWithin(ctx, patience, n, deliver)
 		}
 		if err := op.settleNotice(ctx, holder, n, failure); err != nil {
 			return settled, err
@@ -93,6 +94,14 @@ func (op *Operator) RelayOnce(ctx context.Context, deliver func(context.Context,
 		}
 	}
 	return settled, ctx.Err()
+}
+
+// deliverWithin ends a delivery before the notice is another's to try, so that no
+// two ever deliver one at the same time.
+func deliverWithin(ctx context.Context, limit time.Duration, n Notice, deliver func(context.Context, Notice) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return deliver(ctx, n)
 }
 
 // takeNotice holds the oldest notice that is due. It is chosen by its state, and
@@ -127,14 +136,19 @@ func (op *Operator) takeNotice(ctx context.Context, holder string) (Notice, erro
 	return n, err
 }
 
+// stillWaits says whether there is anything left to tell. A notice that names no
+// intent is moot as well: an error here would hold up every later one.
 func stillWaits(ctx context.Context, tx core.Tx, key string) (bool, error) {
-	var status string
 	id, err := strconv.ParseInt(strings.TrimPrefix(key, TopicPending+":"), 10, 64)
 	if err != nil {
-		return false, err
+		return false, nil
 	}
-	err = tx.Get(ctx, &status, `select status from reeve_intents where id = $1`, id)
-	return status == string(gate.StatusPendingApproval), err
+	err = tx.Get(ctx, &id, `select id from reeve_intents where id = $1 and status = $2 and expires_at > $3`,
+		id, string(gate.StatusPendingApproval), tx.Micros())
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func (op *Operator) settleNotice(ctx context.Context, holder string, n Notice, failure error) error {

@@ -61,6 +61,9 @@ func (op *Operator) State(ctx context.Context, p Principal, in StateInput) (Stat
 	if in.Status != nil && !Status(*in.Status).Valid() {
 		return State{}, core.Refuse(core.ReasonInvalidStatus, "That is not a status an intent can have.")
 	}
+	if err := in.check(); err != nil {
+		return State{}, err
+	}
 	if in.IntentID != nil {
 		return op.stateOfOne(ctx, p, in)
 	}
@@ -74,8 +77,10 @@ func (op *Operator) State(ctx context.Context, p Principal, in StateInput) (Stat
 		if out.Intents, err = listIntents(ctx, tx, p.ProjectID(), in, before); err != nil {
 			return err
 		}
-		if len(out.Intents) == pageSize(in) {
-			next := cursor(p.ProjectID(), out.Intents[len(out.Intents)-1].ID)
+		// One more than a page was asked for: it tells whether there is a next one.
+		if size := pageSize(in); len(out.Intents) > size {
+			out.Intents = out.Intents[:size]
+			next := cursor(p.ProjectID(), out.Intents[size-1].ID)
 			out.NextCursor = &next
 		}
 		if out.Decisions, err = listDecisions(ctx, tx, p.ProjectID(), pageSize(in)); err != nil {
@@ -87,6 +92,19 @@ func (op *Operator) State(ctx context.Context, p Principal, in StateInput) (Stat
 	return out, err
 }
 
+// check refuses arguments that would have no effect together, rather than leave
+// somebody waiting for one.
+func (in StateInput) check() error {
+	given := func(s *string) bool { return s != nil && *s != "" }
+	switch {
+	case in.IntentID != nil && (given(in.Status) || given(in.Cursor)):
+		return core.Refuse(core.ReasonInvalidValue, "One intent was asked for: leave out status and cursor.").With("field", "intent_id")
+	case in.IntentID == nil && in.WaitSeconds != nil && *in.WaitSeconds > 0:
+		return core.Refuse(core.ReasonInvalidValue, "Only one intent can be waited for: give intent_id with wait_seconds.").With("field", "wait_seconds")
+	}
+	return nil
+}
+
 func (op *Operator) stateOfOne(ctx context.Context, p Principal, in StateInput) (State, error) {
 	wait := int64(0)
 	if in.WaitSeconds != nil {
@@ -95,20 +113,15 @@ func (op *Operator) stateOfOne(ctx context.Context, p Principal, in StateInput) 
 	if err := op.waitPending(ctx, p.ProjectID(), *in.IntentID, time.Duration(min(wait, MaxWait))*time.Second); err != nil {
 		return State{}, err
 	}
-	out := State{Tasks: []struct{}{}, Runs: []struct{}{}, Decisions: []Decision{}}
+	out := State{Tasks: []struct{}{}, Runs: []struct{}{}}
 	err := op.db.InView(ctx, func(tx core.Tx) error {
 		one, err := wholeIntent(ctx, tx, p.ProjectID(), *in.IntentID)
 		if err != nil {
 			return err
 		}
 		out.Intents = []Intent{one}
-		var rows []decisionRow
-		err = tx.Select(ctx, &rows, `select `+decisionColumns+` from reeve_decisions where intent_id = $1 order by id desc limit $2`, one.ID, pageSize(in))
-		if err != nil {
+		if out.Decisions, err = decisionsOf(ctx, tx, one.ID, pageSize(in)); err != nil {
 			return err
-		}
-		for _, r := range rows {
-			out.Decisions = append(out.Decisions, r.decision())
 		}
 		out.Audit, err = listAudit(ctx, tx, p.ProjectID(), one.ID, pageSize(in))
 		return err
@@ -126,32 +139,40 @@ func wholeIntent(ctx context.Context, tx core.Tx, project, id int64) (Intent, er
 
 // ShowIntent gives a person one intent, whole: exactly what they would approve.
 func (op *Operator) ShowIntent(ctx context.Context, p Person, id int64) (Intent, error) {
-	return op.look(ctx, p, func(tx core.Tx) (Intent, error) { return wholeIntent(ctx, tx, p.projectID, id) })
-}
-
-func (op *Operator) look(ctx context.Context, p Person, f func(core.Tx) (Intent, error)) (Intent, error) {
 	var out Intent
 	err := op.db.InView(ctx, func(tx core.Tx) error {
+		if _, err := p.live(ctx, tx, ""); err != nil {
+			return err
+		}
 		var err error
-		out, err = f(tx)
+		out, err = wholeIntent(ctx, tx, p.projectID, id)
 		return err
 	})
 	return out, err
 }
 
 // Waiting lists what waits for a person, or is unknown and has to be settled by
-// one, oldest first.
+// one, oldest first, at most limit of them.
 func (op *Operator) Waiting(ctx context.Context, p Person, limit int) ([]Intent, error) {
 	var rows []intentRow
-	err := op.db.View().Select(ctx, &rows, `select `+intentColumns+` from reeve_intents
-		where project_id = $1 and (status = 'pending_approval' and expires_at > $2 or status = 'unknown') order by id limit $3`,
-		p.projectID, core.Micros(op.db.Clock.Now()), limit)
+	err := op.db.InView(ctx, func(tx core.Tx) error {
+		if _, err := p.live(ctx, tx, ""); err != nil {
+			return err
+		}
+		return tx.Select(ctx, &rows, waitingQuery, p.projectID, tx.Micros(), max(limit, 0))
+	})
 	out := make([]Intent, 0, len(rows))
 	for _, r := range rows {
 		out = append(out, r.listed())
 	}
 	return out, err
 }
+
+// waitingQuery names the two statuses as the index reeve_intents_waiting does, or
+// neither database would use it.
+const waitingQuery = `select ` + intentColumns + ` from reeve_intents
+	where project_id = $1 and (status = 'pending_approval' or status = 'unknown') and (status = 'unknown' or expires_at > $2)
+	order by id limit $3`
 
 // waitPoll is how often a waiter looks although nothing in this process changed:
 // other processes write too.
@@ -193,10 +214,11 @@ func pageSize(in StateInput) int {
 
 func listIntents(ctx context.Context, tx core.Tx, project int64, in StateInput, before int64) ([]Intent, error) {
 	query := `select ` + intentColumns + ` from reeve_intents where project_id = $1 and id < $2`
-	args := []any{project, before, pageSize(in)}
+	args := []any{project, before, pageSize(in) + 1}
 	if in.Status != nil {
-		query += ` and status = $4`
-		args = append(args, *in.Status)
+		// One of a closed list, which was checked. As a literal it lets SQLite use
+		// the index of what waits.
+		query += ` and status = '` + *in.Status + `'`
 	}
 	var rows []intentRow
 	err := tx.Select(ctx, &rows, query+` order by id desc limit $3`, args...)
@@ -210,6 +232,17 @@ func listIntents(ctx context.Context, tx core.Tx, project int64, in StateInput, 
 func listDecisions(ctx context.Context, tx core.Tx, project int64, limit int) ([]Decision, error) {
 	var rows []decisionRow
 	err := tx.Select(ctx, &rows, `select `+decisionColumns+` from reeve_decisions where project_id = $1 order by id desc limit $2`, project, limit)
+	out := make([]Decision, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, r.decision())
+	}
+	return out, err
+}
+
+// decisionsOf lists what people decided about one intent, newest first.
+func decisionsOf(ctx context.Context, tx core.Tx, intent int64, limit int) ([]Decision, error) {
+	var rows []decisionRow
+	err := tx.Select(ctx, &rows, `select `+decisionColumns+` from reeve_decisions where intent_id = $1 order by id desc limit $2`, intent, limit)
 	out := make([]Decision, 0, len(rows))
 	for _, r := range rows {
 		out = append(out, r.decision())

@@ -25,17 +25,17 @@ func (op *Operator) Sweep(ctx context.Context) (int, error) {
 			if err != nil {
 				return err
 			}
-			n = lapsed
-			tx.AfterCommit(func() {
-				if n > 0 {
-					op.changes.raise()
-				}
-			})
-			return op.reclaim(ctx, tx)
+			reclaimed, err := op.reclaim(ctx, tx)
+			if n = lapsed + reclaimed; n > 0 {
+				tx.AfterCommit(op.changes.raise)
+			}
+			return err
 		})
-		total += n
-		if err != nil || n < sweepBatch {
-			return total, err
+		if err != nil {
+			return total, err // nothing of the last batch was kept
+		}
+		if total += n; n < sweepBatch {
+			return total, nil
 		}
 	}
 }
@@ -58,13 +58,14 @@ func (op *Operator) expire(ctx context.Context, tx core.Tx) (int, error) {
 
 // reclaim takes back claims whose lease has lapsed by the database's clock. One
 // whose handler may run twice goes back to where it was claimed from; any other
-// may have acted, so nobody runs it again by itself: it is unknown.
-func (op *Operator) reclaim(ctx context.Context, tx core.Tx) error {
+// may have acted, so nobody runs it again by itself: it is unknown. It says how
+// many it took back.
+func (op *Operator) reclaim(ctx context.Context, tx core.Tx) (int, error) {
 	var rows []intentRow
 	err := tx.Select(ctx, &rows, `select `+intentColumns+` from reeve_intents
 		where status = 'executing' and lease_until <= `+tx.Dialect().NowMicros+` order by lease_until limit `+itoa(sweepBatch)+` `+tx.Dialect().SkipLocks)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, row := range rows {
 		to := gate.StatusUnknown
@@ -74,13 +75,13 @@ func (op *Operator) reclaim(ctx context.Context, tx core.Tx) error {
 		n, err := tx.Exec(ctx, `update reeve_intents set status = $1, lease_until = null, updated_at = $2
 			where id = $3 and status = 'executing' and fencing_token = $4`, string(to), tx.Micros(), row.ID, row.FencingToken)
 		if err := changedOne(n, err); err != nil {
-			return err
+			return 0, err
 		}
 		if err := tx.Audit(ctx, op.storeAudit(ctx, tx, row, "executing -> "+string(to)+": the lease lapsed")); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return len(rows), nil
 }
 
 // Tend sweeps every period until ctx ends. Every process that serves runs one.

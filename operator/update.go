@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"strings"
 
 	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator/internal/core"
@@ -16,12 +17,18 @@ type UpdateIntentInput struct {
 	FencingToken *int64  `json:"fencing_token,omitempty" validate:"omitempty,min=1" doc:"The number that came with the claim; needed for succeeded and failed."`
 }
 
+// updateWords are all the words that a caller can set, each in its one spelling.
+var updateWords = []string{string(gate.StatusCancelled), string(gate.StatusSucceeded), string(gate.StatusFailed)}
+
 // UpdateIntent withdraws an intent for the principal that recorded it, or
 // reports for the holder of its lease.
 func (op *Operator) UpdateIntent(ctx context.Context, p Principal, in UpdateIntentInput) (Intent, error) {
 	outcome := ""
 	if in.Outcome != nil {
 		outcome = *in.Outcome
+	}
+	if !isOneOf(in.Status, updateWords) {
+		return Intent{}, core.Refuse(core.ReasonInvalidStatus, "An intent is moved to one of %s. No call approves: a person does, elsewhere.", strings.Join(updateWords, ", ")).With("field", "status")
 	}
 	if in.Status != string(gate.StatusCancelled) {
 		if in.FencingToken == nil {

@@ -58,6 +58,11 @@ var (
 	ErrLapsed              error = &Refusal{Reason: core.ReasonLapsed}
 	ErrNotYours            error = &Refusal{Reason: core.ReasonNotYours}
 	ErrTransition          error = &Refusal{Reason: core.ReasonTransition}
+	ErrAlreadyApproved     error = &Refusal{Reason: core.ReasonAlreadyApproved}
+	ErrOwnRequest          error = &Refusal{Reason: core.ReasonSelfApproval}
+	ErrApproverNotAllowed  error = &Refusal{Reason: core.ReasonApproverNotAllowed}
+	ErrEditChangesKind     error = &Refusal{Reason: core.ReasonEditChangesKind}
+	ErrDenied              error = &Refusal{Reason: core.ReasonDenied}
 	ErrStaleToken          error = &Refusal{Reason: core.ReasonStaleToken}
 	ErrDecisionSettled     error = &Refusal{Reason: core.ReasonDecisionSettled}
 	ErrTaken               error = &Refusal{Reason: core.ReasonTaken}

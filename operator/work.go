@@ -32,6 +32,7 @@ type Handler struct {
 type WorkOptions struct {
 	Lease time.Duration // how long a claim outlives a dead worker; 0: DefaultLease
 	Poll  time.Duration // how often to look for work that another process made; 0: 500 ms
+	Grace time.Duration // how long a running handler may go on once ctx has ended; 0: it is stopped at once
 	Once  bool          // work off what is ready, then return
 }
 
@@ -50,9 +51,16 @@ func (op *Operator) Work(ctx context.Context, p Principal, handlers map[string]H
 		worked, err := w.next(ctx)
 		switch {
 		case ctx.Err() != nil:
+			if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+				op.log.Error("the last job of a stopping worker", "error", gate.Redact(err.Error()))
+			}
 			return nil
-		case err != nil && (w.once || !errors.Is(err, ErrVersionRace) && !errors.Is(err, ErrUnavailable)):
+		case err != nil && (w.once || isDecision(err)):
 			return err
+		case err != nil:
+			// The database may be restarting. A worker that ended for that would
+			// have to be started again by hand.
+			op.log.Error("the worker could not work", "error", gate.Redact(err.Error()))
 		case worked:
 			continue
 		case w.once:
@@ -67,6 +75,12 @@ func (op *Operator) Work(ctx context.Context, p Principal, handlers map[string]H
 	}
 }
 
+// isDecision tells a refusal, which trying again cannot change, from an outage.
+func isDecision(err error) bool {
+	var r *Refusal
+	return errors.As(err, &r) && r.Info().Verdict != core.VerdictUnavailable
+}
+
 type worker struct {
 	op       *Operator
 	p        Principal
@@ -74,6 +88,7 @@ type worker struct {
 	claim    ClaimInput
 	lease    time.Duration
 	poll     time.Duration
+	grace    time.Duration
 	once     bool
 }
 
@@ -86,7 +101,7 @@ func (op *Operator) worker(p Principal, handlers map[string]Handler, opts *WorkO
 	}
 	w := &worker{op: op, p: p, handlers: handlers, lease: DefaultLease, poll: 500 * time.Millisecond}
 	if opts != nil {
-		w.once = opts.Once
+		w.once, w.grace = opts.Once, opts.Grace
 		if opts.Lease > 0 {
 			w.lease = opts.Lease
 		}
@@ -120,6 +135,11 @@ func (w *worker) next(ctx context.Context) (worked bool, err error) {
 	outcome, err := w.run(ctx, job)
 	if errors.Is(err, ErrOutcomeUnknown) {
 		w.op.log.Warn("outcome unknown", "intent", job.Intent.ID, "error", gate.Redact(err.Error()))
+		if w.idempotent(job) && ctx.Err() == nil {
+			// It may run again, but not at once and for ever: the rest of the lease
+			// is its pause, and other intents have their turn.
+			return true, nil
+		}
 		return true, w.letGo(ctx, job)
 	}
 	report := ReportInput{ID: job.Intent.ID, FencingToken: job.FencingToken, Status: string(gate.StatusSucceeded), Outcome: outcome}
@@ -133,7 +153,7 @@ func (w *worker) next(ctx context.Context) (worked bool, err error) {
 // run calls the handler while another goroutine keeps the lease. A panic means
 // that nobody knows how far the handler came.
 func (w *worker) run(ctx context.Context, job Job) (outcome string, err error) {
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop := w.jobContext(ctx)
 	var keeper sync.WaitGroup
 	keeper.Go(func() { w.keep(ctx, stop, job) })
 	defer keeper.Wait()
@@ -150,6 +170,20 @@ func (w *worker) run(ctx context.Context, job Job) (outcome string, err error) {
 		err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
 	return outcome, err
+}
+
+// jobContext ends when the worker is told to stop and the grace for it has
+// passed, so that what nearly happened happens and is reported.
+func (w *worker) jobContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-own.Done():
+		case <-time.After(w.grace):
+			cancel()
+		}
+	})
+	return own, func() { stop(); cancel() }
 }
 
 // keep extends the lease three times in its length, and stops the handler when
@@ -189,15 +223,21 @@ func (w *worker) report(ctx context.Context, in ReportInput) error {
 	}
 }
 
+func (w *worker) idempotent(job Job) bool { return w.handlers[job.Intent.ActionType].Idempotent }
+
 // letGo ends the lease at once, so that the store need not wait for it to lapse.
+// That has to reach the store also when the worker is being stopped.
 func (w *worker) letGo(ctx context.Context, job Job) error {
-	return w.op.db.InTx(context.WithoutCancel(ctx), func(tx core.Tx) error {
+	ctx = context.WithoutCancel(ctx)
+	return w.op.db.InTx(ctx, func(tx core.Tx) error {
 		_, err := tx.Exec(ctx, `update reeve_intents set lease_until = `+tx.Dialect().NowMicros+`
 			where id = $1 and status = 'executing' and fencing_token = $2`, job.Intent.ID, job.FencingToken)
 		if err != nil {
 			return err
 		}
-		return w.op.reclaim(ctx, tx)
+		_, err = w.op.reclaim(ctx, tx)
+		tx.AfterCommit(w.op.changes.raise)
+		return err
 	})
 }
 

@@ -2,7 +2,6 @@ package operatortest
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"net/url"
 	"os"
@@ -15,34 +14,29 @@ import (
 	_ "github.com/lib/pq"
 )
 
-// postgresDatabase makes a database of its own on the server of postgresServer.
+// postgresDatabase lends the test an empty database on the server of postgresServer.
 func postgresDatabase(t testing.TB) string {
 	t.Helper()
 	server := postgresServer(t)
-	admin, err := sql.Open("postgres", server)
+	name, err := databases.take(server)
 	if err != nil {
-		t.Fatal(err)
-	}
-	defer admin.Close()
-	name := "reeve_test_" + strings.ToLower(rand.Text())
-	if _, err := admin.Exec(`create database ` + name); err != nil {
 		t.Fatalf("make a test database: %v", err)
 	}
 	t.Cleanup(func() {
-		admin, err := sql.Open("postgres", server)
-		if err == nil {
-			defer admin.Close()
-			_, err = admin.Exec(`drop database if exists ` + name + ` with (force)`)
-		}
-		if err != nil {
-			t.Logf("test database %s stays behind: %v", name, err)
+		if err := databases.giveBack(server, name); err != nil {
+			t.Logf("test database %s is not used again: %v", name, err)
 		}
 	})
+	return named(server, name)
+}
+
+// named is a server's URL with another database.
+func named(server, database string) string {
 	u, err := url.Parse(server)
 	if err != nil {
-		t.Fatal(err)
+		return server // it answered, so this does not happen
 	}
-	u.Path = "/" + name
+	u.Path = "/" + database
 	return u.String()
 }
 

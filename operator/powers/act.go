@@ -71,6 +71,9 @@ func byWorker[In, Out any](spec ActSpec, f func(*operator.Operator, context.Cont
 // CallAct runs one act, whole: kind, then scope, then the arguments' form, then
 // the act. It never panics and never returns a bare error.
 func (s *Schedule) CallAct(ctx context.Context, c Caller, a *Act, raw []byte) Answer {
+	if refused := s.PermitAct(ctx, c, a); refused != nil {
+		return *refused
+	}
 	ctx, digest := withCall(ctx, c, a.Name, raw)
 	out, err := s.runAct(ctx, c, a, raw)
 	if left(ctx, err) {
@@ -94,15 +97,12 @@ func (s *Schedule) runAct(ctx context.Context, c Caller, a *Act, raw []byte) (ou
 			out, err = nil, core.Refuse(core.ReasonInternal, "A fault of reeve's own stopped this act; nothing was kept.")
 		}
 	}()
-	if err := permits(c.Principal, a.Kinds, a.Scopes); err != nil {
-		return nil, err
-	}
 	in, err := a.decode(s.decoder, raw)
-	if err != nil {
+	if err := wholeFirst(raw, err); err != nil {
 		return nil, err
 	}
 	if a.worker != nil {
-		return a.worker(ctx, s.op, c.Principal, in)
+		return a.worker(ctx, s.op, c.Principal.WithVia(core.Via(c.Face)), in)
 	}
 	person, err := s.personOf(c)
 	if err != nil {

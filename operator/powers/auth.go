@@ -93,4 +93,6 @@ func unescaped(part string) string {
 }
 
 // personOf is for the acts' own root: the person behind a caller.
-func (s *Schedule) personOf(c Caller) (operator.Person, error) { return s.op.PersonOf(c.Principal) }
+func (s *Schedule) personOf(c Caller) (operator.Person, error) {
+	return s.op.PersonOf(c.Principal.WithVia(core.Via(c.Face)))
+}

@@ -20,6 +20,19 @@ func Members(raw []byte) ([]Member, error) { return strict.Members(raw) }
 // CheckJSON holds one JSON value to the form that every argument has.
 func CheckJSON(raw []byte) error { return strict.Check(raw, strict.Limits{}) }
 
+// wholeFirst says what is wrong with the text as a whole before what is wrong
+// inside it, whichever of two faults a decoder met first: one text is refused for
+// one reason by every row.
+func wholeFirst(raw []byte, err error) error {
+	if err == nil {
+		return nil
+	}
+	if whole := CheckJSON(raw); whole != nil {
+		return whole
+	}
+	return err
+}
+
 // inputReasons says which refusal each fault of form is.
 var inputReasons = map[strict.Code]core.Reason{
 	strict.TooLarge:         core.ReasonTooLarge,
@@ -70,6 +83,16 @@ func inputRefusal(faults strict.Errors, err error) *core.Refusal {
 		message = list[0].Field + ": " + message
 	}
 	return core.Refuse(reason, "%s", message).With("faults", list).Because(err)
+}
+
+// wording is the sentence of a fault: money's own, where money read itself, since
+// that says what an amount has to be.
+func wording(f *strict.Error) string {
+	var money *gate.FieldError
+	if errors.As(f, &money) {
+		return money.Message
+	}
+	return f.Message
 }
 
 func moneyReason(code gate.Code) core.Reason {

@@ -172,6 +172,9 @@ func (s *Schedule) CallRoute(ctx context.Context, c Caller, tool string, route *
 	if t == nil {
 		return s.refuseDigest(ctx, c, unknownName(tool), argsDigest(raw), core.Refuse(core.ReasonUnknownTool, "There is no tool of that name here."))
 	}
+	if refused := s.Permit(ctx, c, t); refused != nil {
+		return *refused
+	}
 	ctx, digest := withCall(ctx, c, t.Name, raw)
 	out, err := s.run(ctx, c, t, route, raw)
 	if left(ctx, err) {
@@ -203,8 +206,8 @@ func (s *Schedule) abandoned(c Caller, action string) Answer {
 }
 
 // Permit judges what can be judged before a tool's arguments are looked at: kind,
-// then scope. A non-nil Answer is the refusal, already recorded. Call judges all
-// of it again.
+// then scope. A non-nil Answer is the refusal, already recorded; it is counted
+// without the arguments, which had no part in it. Call judges all of it again.
 func (s *Schedule) Permit(ctx context.Context, c Caller, t *Tool) *Answer {
 	return s.permit(ctx, c, t.Name, t.allows(c.Principal))
 }
@@ -238,14 +241,11 @@ func (s *Schedule) run(ctx context.Context, c Caller, t *Tool, route *Route, raw
 			out, err = nil, core.Refuse(core.ReasonInternal, "A fault of reeve's own stopped this call; nothing was kept.")
 		}
 	}()
-	if err := t.allows(c.Principal); err != nil {
-		return nil, err
-	}
 	in, err := s.decode(t, raw)
 	if err != nil {
 		return nil, err
 	}
-	out, err = t.handle(ctx, s.all, c.Principal, in)
+	out, err = t.handle(ctx, s.all, c.Principal.WithVia(core.Via(c.Face)), in)
 	if err != nil || route == nil || route.pick == nil {
 		return out, err
 	}
@@ -262,7 +262,8 @@ func (s *Schedule) decode(t *Tool, raw []byte) (any, error) {
 			return nil, err
 		}
 	}
-	return t.decode(s.decoder, raw)
+	in, err := t.decode(s.decoder, raw)
+	return in, wholeFirst(raw, err)
 }
 
 // withCall lends the record the call's facts.
@@ -291,9 +292,12 @@ func (s *Schedule) refuseDigest(ctx context.Context, c Caller, action, digest st
 	r := s.refusal(c, action, err)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
 	defer cancel()
-	info := r.Info()
+	info, who := r.Info(), c.Principal
+	if !who.Known() {
+		who = r.Whose // a credential that is no longer live still says whose it was
+	}
 	count, auditErr := s.op.RecordRefusal(ctx, core.AuditRow{
-		AccountID: c.Principal.AccountID(), ProjectID: c.Principal.ProjectID(), Principal: c.Principal.ID(), Kind: c.Principal.Kind(),
+		AccountID: who.AccountID(), ProjectID: who.ProjectID(), Principal: who.ID(), Kind: who.Kind(),
 		Via: core.Via(c.Face), Action: action, ArgsDigest: digest, Verdict: string(info.Verdict), Reason: info.Reason,
 		Layer: info.Layer, RequestID: c.RequestID,
 	})

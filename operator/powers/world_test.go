@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,13 +25,14 @@ type world struct {
 	store  string
 	raw    *sql.DB
 	tables []string
+	looks  map[string]*sql.Stmt
 	count  int
 	minted map[string]operator.Minted
 }
 
 func newWorld(t testing.TB, store string, opts *operator.Options) *world {
 	t.Helper()
-	w := &world{World: operatortest.New(t, store, opts), t: t, store: store, minted: map[string]operator.Minted{}}
+	w := &world{World: operatortest.New(t, store, opts), t: t, store: store, minted: map[string]operator.Minted{}, looks: map[string]*sql.Stmt{}}
 	var err error
 	if w.Schedule, err = powers.New(w.Operator); err != nil {
 		t.Fatal(err)
@@ -43,7 +45,7 @@ func newWorld(t testing.TB, store string, opts *operator.Options) *world {
 func (w *world) look() {
 	w.t.Helper()
 	driver, where := "postgres", w.Where
-	list := `select table_name from information_schema.tables where table_name like 'reeve\_%' order by 1`
+	list := `select table_name from information_schema.tables where table_schema = current_schema() and table_name like 'reeve\_%' order by 1`
 	if w.store == "sqlite" {
 		driver, where = "sqlite", "file:"+filepath.Join(w.Where, "reeve.db")+"?_pragma=busy_timeout(10000)"
 		list = `select name from sqlite_master where type = 'table' and name like 'reeve\_%' escape '\' order by 1`
@@ -63,7 +65,14 @@ func (w *world) look() {
 
 func (w *world) query(query string, args ...any) [][]string {
 	w.t.Helper()
-	rows, err := w.raw.Query(query, args...)
+	look, err := w.looks[query], error(nil)
+	if look == nil {
+		if look, err = w.raw.Prepare(query); err != nil {
+			w.t.Fatalf("%s: %v", query, err)
+		}
+		w.looks[query] = look
+	}
+	rows, err := look.Query(args...)
 	if err != nil {
 		w.t.Fatalf("%s: %v", query, err)
 	}
@@ -131,8 +140,8 @@ func (w *world) since(n int) []line {
 // lines counts the rows of the record.
 func (w *world) lines() int {
 	w.t.Helper()
-	var n int
-	if err := w.raw.QueryRow(`select count(*) from reeve_audit`).Scan(&n); err != nil {
+	n, err := strconv.Atoi(w.query(`select count(*) from reeve_audit`)[0][0])
+	if err != nil {
 		w.t.Fatal(err)
 	}
 	return n

@@ -50,6 +50,12 @@ const (
 	ViaStore    Via = "store" // the store itself: expiry, reclaim
 )
 
+// Vias lists the ways in that reeve itself stamps. No channel may take the name
+// of one, or what it relays would read as something else in the record.
+func Vias() []Via {
+	return []Via{ViaMCP, ViaREST, ViaLibrary, ViaTerminal, ViaWorker, ViaStore}
+}
+
 // Principal is who is calling, as resolved from a credential and from nothing
 // else. Outside this module it can only be had from Operator.Authenticate or
 // Operator.LocalWorker; the zero Principal is nobody and may do nothing.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 
 	"github.com/go-json-experiment/json"
@@ -37,12 +38,16 @@ func (tx Tx) Audit(ctx context.Context, a AuditRow) error {
 	_, err := tx.Exec(ctx, `insert into reeve_audit
 		(account_id, project_id, at, principal, kind, via, action, args_digest, verdict, reason, layer,
 		 intent_id, digest, policy_version, outcome, request_id)
-		values (nullif($1,0), nullif($2,0), $3, $4, $5, $6, $7, $8, $9, $10, $11, nullif($12,0), $13, $14, $15, $16)`,
-		a.AccountID, a.ProjectID, tx.Micros(), a.Principal, string(a.Kind), string(a.Via), a.Action,
-		a.ArgsDigest, a.Verdict, string(a.Reason), string(a.Layer), a.IntentID, a.Digest, a.PolicyVersion,
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+		known(a.AccountID), known(a.ProjectID), tx.Micros(), a.Principal, string(a.Kind), string(a.Via), a.Action,
+		a.ArgsDigest, a.Verdict, string(a.Reason), string(a.Layer), known(a.IntentID), a.Digest, a.PolicyVersion,
 		a.Outcome, a.RequestID)
 	return err
 }
+
+// known stores a number that may be missing. It is told here and not by nullif in
+// SQL, where PostgreSQL would take the parameter for one of 32 bits.
+func known(id int64) sql.NullInt64 { return sql.NullInt64{Int64: id, Valid: id != 0} }
 
 // OutboxRow is a notice that has to reach somebody, made with what it tells of.
 type OutboxRow struct {

@@ -73,6 +73,7 @@ type Refusal struct {
 	Details  map[string]any // what a program can act on
 	Recovery []Step         // empty: the reason's own step from the table
 	Cause    error          // what lay beneath; never shown to a caller
+	Whose    Principal      // whose credential it was, where one was known but is not live
 }
 
 // Refuse makes a refusal with a message of its own.

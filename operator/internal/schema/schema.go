@@ -135,6 +135,7 @@ type field struct {
 	pointer bool // the declared type is a pointer to typ
 	omitted bool // left out of an answer when it is empty or zero
 	doc     string
+	needed  bool // announced as required, although the empty text is judged elsewhere
 	rules   rules
 }
 
@@ -145,7 +146,7 @@ func (g *generator) field(f reflect.StructField, path, name, options string) fie
 	if !isWord(name) {
 		g.refuse(path, "the JSON name %q must be a lower-case word of at most 40 letters, digits and underscores", name)
 	}
-	out := field{path: path, typ: f.Type, doc: f.Tag.Get("doc")}
+	out := field{path: path, typ: f.Type, doc: f.Tag.Get("doc"), needed: f.Tag.Get("needed") == "true"}
 	if f.Type.Kind() == reflect.Pointer {
 		out.typ, out.pointer = f.Type.Elem(), true
 	}
@@ -176,7 +177,7 @@ func (g *generator) isRequired(f field) bool {
 	if g.opts.Output {
 		return !f.omitted
 	}
-	return f.rules.required
+	return f.rules.required || f.needed
 }
 
 // property describes a field with its description last, where a reader of a long

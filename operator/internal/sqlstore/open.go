@@ -67,7 +67,7 @@ func OpenSQLite(ctx context.Context, dir string, clock core.Clock) (*core.DB, er
 	write.SetMaxOpenConns(1)
 	read.SetMaxOpenConns(8)
 	db := &core.DB{Write: write, Read: read, Dialect: sqliteDialect, Clock: clock}
-	if err := errors.Join(checkSQLiteVersion(ctx, write), nil); err != nil {
+	if err := checkSQLiteVersion(ctx, write); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	if err := migrate(ctx, db, embedded, sqliteSpelling, ""); err != nil {
@@ -135,7 +135,8 @@ func OpenPostgres(ctx context.Context, rawURL string, clock core.Clock) (*core.D
 
 // withoutSecret keeps a driver from repeating a URL that holds a password.
 func withoutSecret(err error, rawURL string) error {
-	if strings.Contains(err.Error(), rawURL) {
+	var unreadable *url.Error // quotes the URL, in a spelling that need not be the one given
+	if errors.As(err, &unreadable) || strings.Contains(err.Error(), rawURL) {
 		return errors.New("it could not be read; want postgres://user@host/database")
 	}
 	return err

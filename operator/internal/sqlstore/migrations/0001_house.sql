@@ -119,7 +119,7 @@ create table reeve_intents (
 ){{strict}};
 create unique index reeve_intents_key on reeve_intents (project_id, day, idempotency_key) where original = 1;
 create index reeve_intents_page on reeve_intents (project_id, id);
-create index reeve_intents_pending on reeve_intents (project_id, id) where status = 'pending_approval';
+create index reeve_intents_waiting on reeve_intents (project_id, id) where status = 'pending_approval' or status = 'unknown';
 create index reeve_intents_ready on reeve_intents (project_id, id) where status in ('approved', 'allowed');
 create index reeve_intents_lapsing on reeve_intents (expires_at) where status in ('pending_approval', 'approved', 'allowed');
 create index reeve_intents_leased on reeve_intents (lease_until) where status = 'executing';
@@ -144,6 +144,7 @@ create table reeve_decisions (
 ){{strict}};
 create unique index reeve_decisions_vote on reeve_decisions (intent_id, person_id) where status = 'approved' and intent_id is not null;
 create index reeve_decisions_page on reeve_decisions (project_id, id);
+create index reeve_decisions_intent on reeve_decisions (intent_id, id) where intent_id is not null;
 
 create table reeve_comments (
   id         {{pk}},

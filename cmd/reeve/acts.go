@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/operator"
+)
+
+// judgement is what approve, reject, ignore and revoke share: which intent, and
+// what the person saw of it.
+type judgement struct {
+	personal `embed:""`
+	ID       int64  `arg:"" help:"The intent's number."`
+	Digest   string `placeholder:"HEX" help:"The digest of what you were shown, as \"reeve inbox show\" prints it. Without it you are shown it now, on a terminal, and asked."`
+	Note     string `placeholder:"TEXT" help:"Why, for the record."`
+}
+
+// act is one of the operator's acts on an intent.
+type act func(*operator.Operator, context.Context, operator.Person, operator.ActInput) (operator.Intent, error)
+
+func (j *judgement) run(k *kong.Context, c console, name, question string, do act) error {
+	return j.do(k, c, name, func(ctx context.Context, op *operator.Operator, person operator.Person) error {
+		digest, err := j.seen(ctx, c, op, person, question)
+		if err != nil {
+			return err
+		}
+		out, err := do(op, ctx, person, operator.ActInput{ID: j.ID, Digest: digest, Note: j.Note})
+		if err != nil {
+			return err
+		}
+		return j.tell(c, out)
+	})
+}
+
+// errNotSeen is somebody who would decide on what they did not look at.
+const errNotSeen = usageError("nobody decides on what they did not see: look at it with \"reeve inbox show\", then give its digest with --digest")
+
+// errNotConfirmed is a person who looked, and said no.
+var errNotConfirmed = errors.New("you did not say yes, so nothing was changed")
+
+// seen is the digest of what the person was shown: the one they name, or that of
+// what they are shown here and now.
+func (j *judgement) seen(ctx context.Context, c console, op *operator.Operator, person operator.Person, question string) (string, error) {
+	if j.Digest != "" {
+		return j.Digest, nil
+	}
+	if j.JSON {
+		return "", errNotSeen
+	}
+	tty, err := attended(c.in)
+	if err != nil {
+		return "", errNotSeen
+	}
+	defer tty.Close()
+	in, err := op.ShowIntent(ctx, person, j.ID)
+	if err != nil {
+		return "", err
+	}
+	// It is shown where it is asked, wherever the output goes.
+	showIntent(tty, op.Now(), in)
+	yes, err := confirm(tty, "\n"+question+" [y/N] ")
+	if err == nil && !yes {
+		err = errNotConfirmed
+	}
+	return in.Digest, err
+}
+
+// tell says where the intent stands after an act.
+func (p *personal) tell(c console, in operator.Intent) error {
+	if p.JSON {
+		return printJSON(c.out, in)
+	}
+	line := fmt.Sprintf("Intent %d is %s.", in.ID, in.Status)
+	switch {
+	case in.Status == gate.StatusPendingApproval && in.Quorum > 1:
+		line += fmt.Sprintf(" %d different people have to approve it.", in.Quorum)
+	case in.Status == gate.StatusApproved && in.ExpiresAt != nil:
+		line += " A worker may carry it out until " + moment(*in.ExpiresAt) + "."
+	}
+	_, err := fmt.Fprintln(c.out, line)
+	return err
+}
+
+type inboxApproveCmd struct {
+	judgement `embed:""`
+}
+
+func (a *inboxApproveCmd) Run(k *kong.Context, c console) error {
+	return a.run(k, c, "approve_intent", "Approve exactly this?", (*operator.Operator).Approve)
+}
+
+type inboxRejectCmd struct {
+	judgement `embed:""`
+}
+
+func (r *inboxRejectCmd) Run(k *kong.Context, c console) error {
+	return r.run(k, c, "reject_intent", "Reject this for good?", (*operator.Operator).Reject)
+}
+
+type inboxIgnoreCmd struct {
+	judgement `embed:""`
+}
+
+func (i *inboxIgnoreCmd) Run(k *kong.Context, c console) error {
+	return i.run(k, c, "ignore_intent", "Close this without a judgement?", (*operator.Operator).Ignore)
+}
+
+type inboxRevokeCmd struct {
+	judgement `embed:""`
+}
+
+func (r *inboxRevokeCmd) Run(k *kong.Context, c console) error {
+	return r.run(k, c, "revoke_intent", "Take this back?", (*operator.Operator).Revoke)
+}
+
+type inboxRespondCmd struct {
+	personal `embed:""`
+	ID       int64  `arg:"" help:"The intent's number."`
+	Text     string `arg:"" help:"Your words to the agent."`
+}
+
+func (r *inboxRespondCmd) Run(k *kong.Context, c console) error {
+	return r.do(k, c, "respond_intent", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
+		out, err := op.Respond(ctx, person, operator.RespondInput{ID: r.ID, Text: r.Text})
+		if err != nil {
+			return err
+		}
+		return r.tell(c, out)
+	})
+}
+
+type inboxSettleCmd struct {
+	personal `embed:""`
+	ID       int64  `arg:"" help:"The intent's number."`
+	Status   string `arg:"" enum:"succeeded,failed" help:"What really happened: succeeded or failed."`
+	Note     string `placeholder:"TEXT" help:"How you know, for the record."`
+}
+
+func (s *inboxSettleCmd) Run(k *kong.Context, c console) error {
+	return s.do(k, c, "settle_intent", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
+		out, err := op.Settle(ctx, person, operator.SettleInput{ID: s.ID, Status: s.Status, Note: s.Note})
+		if err != nil {
+			return err
+		}
+		return s.tell(c, out)
+	})
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/operator"
+)
+
+// defaultDir is where the embedded database lives when nothing else is said.
+const defaultDir = "./reeve-data"
+
+// databaseFile is the file that a data folder holds once it is in use.
+const databaseFile = "reeve.db"
+
+// database names the database that a command works on.
+type database struct {
+	Dir         string `default:"./reeve-data" placeholder:"DIR" help:"Folder of the embedded database; ${default} when left out."`
+	DatabaseURL string `name:"database-url" placeholder:"URL" help:"PostgreSQL in place of the folder, as postgres://user@host/database. Where it holds a password, set it in the environment: everybody on the machine can see arguments."`
+}
+
+// where is the folder or the URL. The one given as a flag wins over the one in
+// the environment; two of equal standing are refused, since guessing wrong would
+// show one person another database.
+func (d database) where(k *kong.Context) (string, error) {
+	if d.DatabaseURL == "" {
+		return d.folder(), nil
+	}
+	if !strings.HasPrefix(d.DatabaseURL, "postgres://") && !strings.HasPrefix(d.DatabaseURL, "postgresql://") {
+		return "", usagef("a database URL begins with postgres:// or postgresql://; for a folder use --dir")
+	}
+	dir, url := onCommandLine(k, "dir"), onCommandLine(k, "database-url")
+	_, dirSet := os.LookupEnv("REEVE_DIR")
+	switch {
+	case dir && url:
+		return "", usagef("--dir and --database-url name two databases: give one of them")
+	case dir:
+		return d.folder(), nil
+	case url || !dirSet:
+		return d.DatabaseURL, nil
+	}
+	return "", usagef("REEVE_DIR and REEVE_DATABASE_URL name two databases: unset one, or give one as a flag")
+}
+
+func (d database) folder() string {
+	if d.Dir == "" {
+		return defaultDir
+	}
+	return d.Dir
+}
+
+// open opens a database that exists. A folder that holds none is refused: a
+// typing error must not make an empty one.
+func (d database) open(ctx context.Context, k *kong.Context, opts *operator.Options) (*operator.Operator, error) {
+	where, err := d.where(k)
+	if err != nil {
+		return nil, err
+	}
+	if where != d.DatabaseURL {
+		if _, err := os.Stat(filepath.Join(where, databaseFile)); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no database in %s: make one with \"reeve serve\" or \"reeve init\", or name another folder with --dir", where)
+		}
+	}
+	return d.at(ctx, where, opts)
+}
+
+// make opens a database, and makes it where there is none.
+func (d database) make(ctx context.Context, k *kong.Context, opts *operator.Options) (*operator.Operator, error) {
+	where, err := d.where(k)
+	if err != nil {
+		return nil, err
+	}
+	return d.at(ctx, where, opts)
+}
+
+func (d database) at(ctx context.Context, where string, opts *operator.Options) (*operator.Operator, error) {
+	if opts == nil {
+		opts = &operator.Options{}
+	}
+	op, err := operator.Open(ctx, where, opts)
+	if err == nil || where == d.DatabaseURL {
+		return op, err
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) || errors.Is(err, syscall.EROFS) {
+		return nil, fmt.Errorf("the folder %s cannot be written (%w): choose another with --dir", where, cause(err))
+	}
+	return nil, err
+}
+
+// cause is the system's own word beneath an error about a file.
+func cause(err error) error {
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		return number
+	}
+	return err
+}
+
+// judging is a database with the policy that this process judges by.
+type judging struct {
+	database `embed:""`
+	Policy   string `placeholder:"FILE" help:"Policy file to judge by; the embedded default policy when left out. Give it to every process on one database."`
+}
+
+// options reads the policy, before anything is opened or made.
+func (j judging) options() (*operator.Options, error) {
+	if j.Policy == "" {
+		return &operator.Options{}, nil
+	}
+	policy, err := loadPolicy(j.Policy)
+	return &operator.Options{Policy: policy}, err
+}
+
+func loadPolicy(file string) (*gate.Policy, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("the policy file %s cannot be read: %w", file, cause(err))
+	}
+	policy, err := gate.LoadPolicy(file, text)
+	if err != nil {
+		return nil, fmt.Errorf("the policy file is not valid:\n%w", err)
+	}
+	return policy, nil
+}

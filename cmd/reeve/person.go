@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/reeve-go/reeve/operator"
+	"github.com/reeve-go/reeve/operator/powers"
+)
+
+// personal is what every act of a person in the terminal takes: a database, and
+// a file with the person's own credential. Opening the database is not enough to
+// decide anything, so that an agent with a shell does not inherit a person's acts.
+type personal struct {
+	judging   `embed:""`
+	TokenFile string `placeholder:"FILE" help:"File that holds your credential and nothing else. Without it you are asked on the terminal. A credential is never taken from an argument or from the environment."`
+	JSON      bool   `name:"json" help:"Answer in JSON; a refusal too."`
+}
+
+// deed is something that a person does. The person is an argument and is kept
+// nowhere.
+type deed func(ctx context.Context, op *operator.Operator, person operator.Person) error
+
+// do proves the person and lets them act. A refusal is written into the record,
+// as one by any other way in is.
+func (p *personal) do(k *kong.Context, c console, act string, d deed) error {
+	opts, err := p.options()
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	op, err := p.open(ctx, k, opts)
+	if err != nil {
+		return err
+	}
+	defer op.Close()
+	token, err := p.token(c)
+	if err != nil {
+		return err
+	}
+	principal, err := op.Authenticate(ctx, token, operator.ViaTerminal)
+	if err == nil {
+		err = asPerson(ctx, op, principal, d)
+	}
+	return p.recorded(ctx, c, op, principal, act, err)
+}
+
+func asPerson(ctx context.Context, op *operator.Operator, principal operator.Principal, d deed) error {
+	person, err := op.PersonOf(principal)
+	if err != nil {
+		return err
+	}
+	return d(ctx, op, person)
+}
+
+// recorded passes err on, once it is in the record if it is a refusal.
+func (p *personal) recorded(ctx context.Context, c console, op *operator.Operator, who operator.Principal, act string, err error) error {
+	var refusal *operator.Refusal
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	schedule, broken := powers.New(op)
+	if broken != nil {
+		return errors.Join(err, broken)
+	}
+	answer := schedule.Refuse(ctx, powers.Caller{Principal: who, Face: powers.Face(operator.ViaTerminal)}, act, refusal)
+	if p.JSON {
+		fmt.Fprintf(c.out, "%s\n", answer.JSON)
+		return answered{err}
+	}
+	if present, ok := refusal.Details["present"].(operator.Intent); ok {
+		showIntent(c.out, op.Now(), present)
+	}
+	return err
+}
+
+// longestToken bounds what is read of a file that was named by mistake.
+const longestToken = 4096
+
+// token reads the credential from its file, or asks for it where nobody sees it.
+func (p *personal) token(c console) (string, error) {
+	if p.TokenFile == "" {
+		return askSecret("Your credential (it is not shown): ")
+	}
+	f, err := os.Open(p.TokenFile)
+	if err != nil {
+		return "", fmt.Errorf("the credential's file %s cannot be read: %w", p.TokenFile, cause(err))
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		fmt.Fprintf(c.err, "reeve: warning: others can read %s; make it yours alone with: chmod 600 %s\n", p.TokenFile, p.TokenFile)
+	}
+	text := make([]byte, longestToken)
+	n, err := readUpTo(f, text)
+	if err != nil {
+		return "", fmt.Errorf("the credential's file %s cannot be read: %w", p.TokenFile, cause(err))
+	}
+	return strings.TrimSpace(string(text[:n])), nil
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reeve-go/reeve/mcpadapter"
+	"github.com/reeve-go/reeve/operator"
+	"github.com/reeve-go/reeve/operator/hook"
+	"github.com/reeve-go/reeve/operator/powers"
+	"github.com/reeve-go/reeve/restadapter"
+)
+
+const (
+	// drainWithin is how long a server that was told to stop waits for what is
+	// under way.
+	drainWithin = 10 * time.Second
+	// tendEvery is how often what lapsed is marked so.
+	tendEvery = time.Second
+)
+
+type serveCmd struct {
+	judging     `embed:""`
+	Listen      string   `default:"127.0.0.1:3401" placeholder:"HOST:PORT" help:"Address to listen on, ${default} when left out; port 0 takes a free one."`
+	AllowHost   []string `placeholder:"NAME" help:"A name, besides loopback ones, that requests may be sent to. May be repeated. Needed where --listen is not on loopback."`
+	AllowOrigin []string `placeholder:"ORIGIN" help:"A web origin whose pages may call, as https://app.example. May be repeated."`
+	ToolPrefix  string   `placeholder:"PREFIX" help:"What the names of the MCP tools begin with, as acme_."`
+	Notify      string   `placeholder:"HOOK" help:"Tell somebody that something waits: exec:COMMAND or http:URL, given the notice as JSON."`
+}
+
+func (*serveCmd) Help() string {
+	return `MCP is at /mcp, REST at /v1, and /healthz and /readyz are open. The first start on an empty database makes a person and an agent, and prints their credentials once.
+
+    reeve serve
+    reeve serve --dir /var/lib/reeve --listen 127.0.0.1:8080
+    reeve serve --notify 'exec:jq -r .payload.title | mail -s "Something waits" you@example.com'
+    REEVE_DATABASE_URL=postgres://reeve@db/reeve reeve serve
+
+Any number of servers may run on one database. SIGINT and SIGTERM stop it once what is under way has been answered.`
+}
+
+func (s *serveCmd) Run(k *kong.Context, c console) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A second signal ends it at once: the first one gave the default back.
+	context.AfterFunc(ctx, stop)
+	return s.serve(ctx, k, c)
+}
+
+// serve checks everything that can be wrong before it makes anything.
+func (s *serveCmd) serve(ctx context.Context, k *kong.Context, c console) error {
+	where, err := s.where(k)
+	if err != nil {
+		return err
+	}
+	opts, err := s.options()
+	if err != nil {
+		return err
+	}
+	notify, err := notifyHook(s.Notify)
+	if err != nil {
+		return err
+	}
+	listener, err := occupy(s.Listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	opts.Logger = slog.New(slog.NewJSONHandler(c.err, nil))
+	op, err := s.make(ctx, k, opts)
+	if err != nil {
+		return err
+	}
+	defer op.Close()
+	server, schedule, err := s.server(op)
+	if err != nil {
+		return err
+	}
+	url, err := reachable(s.Listen, listener)
+	if err != nil {
+		return err
+	}
+	made, first, err := install(ctx, op, schedule, operator.Initial{})
+	if err != nil {
+		return err
+	}
+	if first {
+		if err := welcome(c.out, made, newcomer{url, s.ToolPrefix, s.inboxCommand(where), true}); err != nil {
+			return err
+		}
+	}
+	s.warn(c, op.Logger(), listener.Addr())
+	fmt.Fprintf(c.out, "reeve is ready on %s (MCP at /mcp, REST at /v1, %s in %s)\n", url, op.Database(), s.named(where))
+	return s.until(ctx, op, server, listener, notify)
+}
+
+func notifyHook(spec string) (*hook.Hook, error) {
+	if spec == "" {
+		return nil, nil
+	}
+	h, err := hook.Parse(spec, nil)
+	if err != nil {
+		return nil, usagef("--notify: %s", err)
+	}
+	return h, nil
+}
+
+// named is the database as it may be printed.
+func (d database) named(where string) string {
+	if where == d.DatabaseURL {
+		return "the database of --database-url"
+	}
+	return where
+}
+
+// reachable is the address under which a listener answers, with its real port.
+func reachable(listen string, l net.Listener) (string, error) {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return "", err
+	}
+	return baseURL(net.JoinHostPort(host, port))
+}
+
+// server puts both faces of one schedule behind one address.
+func (s *serveCmd) server(op *operator.Operator) (*http.Server, *powers.Schedule, error) {
+	schedule, err := powers.New(op)
+	if err != nil {
+		return nil, nil, err
+	}
+	mcp, err := mcpadapter.New(schedule, &mcpadapter.Options{Version: versionText(), ToolPrefix: s.ToolPrefix, Logger: op.Logger(),
+		AllowedHosts: s.AllowHost, AllowedOrigins: s.AllowOrigin})
+	if err != nil {
+		return nil, nil, err
+	}
+	rest, err := restadapter.New(schedule, &restadapter.Options{Version: versionText(), Logger: op.Logger(),
+		AllowedHosts: s.AllowHost, AllowedOrigins: s.AllowOrigin, Ready: op.Ping})
+	if err != nil {
+		return nil, nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", mcp)
+	mux.Handle("/", rest)
+	server := restadapter.Server(s.Listen, mux)
+	server.ErrorLog = slog.NewLogLogger(op.Logger().Handler(), slog.LevelWarn)
+	server.RegisterOnShutdown(op.StopWaiting)
+	return server, schedule, nil
+}
+
+// warn is loud where more than this machine can reach the server.
+func (s *serveCmd) warn(c console, log *slog.Logger, address net.Addr) {
+	if onLoopback(address) {
+		return
+	}
+	fmt.Fprintf(c.out, "WARNING: %s can be reached from other machines, and credentials cross the network unencrypted.\n"+
+		"WARNING: Put a proxy that speaks TLS in front of it, or listen on 127.0.0.1.\n", address)
+	if len(s.AllowHost) == 0 {
+		fmt.Fprintln(c.out, "WARNING: Without --allow-host NAME, requests that are sent to any name but this machine's own loopback ones are refused.")
+	}
+	log.Warn("listening beyond loopback without TLS", "address", address.String(), "allowed_hosts", s.AllowHost)
+}
+
+// until runs the server, and what keeps the record true beside it, until ctx
+// ends; then it drains.
+func (s *serveCmd) until(ctx context.Context, op *operator.Operator, server *http.Server, l net.Listener, notify *hook.Hook) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("the server stopped: %w", err)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		return drain(ctx, op.Logger(), server)
+	})
+	group.Go(func() error {
+		op.Tend(ctx, tendEvery)
+		return nil
+	})
+	if notify != nil {
+		group.Go(func() error { return op.Relay(ctx, notify.Notify) })
+	}
+	return group.Wait()
+}
+
+// drain lets what is under way be answered, and cuts off what takes too long.
+func drain(ctx context.Context, log *slog.Logger, server *http.Server) error {
+	log.Info("stopping")
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWithin)
+	defer cancel()
+	err := server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		log.Warn("some requests were cut off", "after", drainWithin.String())
+		return server.Close()
+	}
+	return err
+}

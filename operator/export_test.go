@@ -1,0 +1,63 @@
+package operator
+
+import (
+	"context"
+
+	"github.com/reeve-go/reeve/operator/internal/core"
+)
+
+// RefusalRow is a refusal as the pipeline of a call records it.
+func RefusalRow(p Principal) core.AuditRow {
+	row := principalAudit(context.Background(), p, "some_tool")
+	row.Verdict, row.Reason, row.Layer, row.ArgsDigest = string(core.VerdictDeny), core.ReasonNotFound, core.LayerState, "digest"
+	return row
+}
+
+// Questions are those whose plan matters. Each sends its one statement through q,
+// exactly as the Operator sends it.
+func (op *Operator) Questions(project int64) map[string]func(context.Context, Querier) error {
+	limit, pending := int64(20), "pending_approval"
+	ask := func(f func(context.Context, core.Tx) error) func(context.Context, Querier) error {
+		return func(ctx context.Context, q Querier) error { return f(ctx, op.db.Foreign(q)) }
+	}
+	return map[string]func(context.Context, Querier) error{
+		"what waits": ask(func(ctx context.Context, tx core.Tx) error {
+			var rows []intentRow
+			return tx.Select(ctx, &rows, waitingQuery, project, tx.Micros(), 100)
+		}),
+		"a page": ask(func(ctx context.Context, tx core.Tx) error {
+			_, err := listIntents(ctx, tx, project, StateInput{Limit: &limit}, 10_000)
+			return err
+		}),
+		"a page of what is pending": ask(func(ctx context.Context, tx core.Tx) error {
+			_, err := listIntents(ctx, tx, project, StateInput{Limit: &limit, Status: &pending}, maxID)
+			return err
+		}),
+		"one intent": ask(func(ctx context.Context, tx core.Tx) error {
+			_, err := findIntent(ctx, tx, project, 1, "")
+			return err
+		}),
+		"a claim": ask(func(ctx context.Context, tx core.Tx) error {
+			_, err := nextReady(ctx, tx, project, []string{"note", "spend"})
+			return err
+		}),
+		"a reclaim": ask(func(ctx context.Context, tx core.Tx) error { _, err := op.reclaim(ctx, tx); return err }),
+		"a sweep":   ask(func(ctx context.Context, tx core.Tx) error { _, err := op.expire(ctx, tx); return err }),
+		"the record of a project": ask(func(ctx context.Context, tx core.Tx) error {
+			_, err := listAudit(ctx, tx, project, 0, 20)
+			return err
+		}),
+		"the record of an intent": ask(func(ctx context.Context, tx core.Tx) error {
+			_, err := listAudit(ctx, tx, project, 5, 20)
+			return err
+		}),
+		"the decisions of an intent": ask(func(ctx context.Context, tx core.Tx) error {
+			_, err := decisionsOf(ctx, tx, 5, 20)
+			return err
+		}),
+		"the responses to an intent": ask(func(ctx context.Context, tx core.Tx) error {
+			_, err := withResponses(ctx, tx, Intent{ID: 5})
+			return err
+		}),
+	}
+}
