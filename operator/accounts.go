@@ -43,7 +43,7 @@ func (op *Operator) Install(ctx context.Context, in Initial) (out Installed, mad
 	if err != nil {
 		return out, false, err
 	}
-	err = op.db.InTx(ctx, func(tx core.Tx) error {
+	err = op.inTx(ctx, func(tx core.Tx) error {
 		out, made = Installed{}, false
 		if err := a.insert(ctx, tx); errors.Is(err, sql.ErrNoRows) {
 			return nil // somebody was here before
@@ -155,7 +155,7 @@ func (op *Operator) AddProject(ctx context.Context, account, slug string) (uid s
 		return "", core.Refuse(core.ReasonInvalidValue, "A project's name is a lower-case letter and up to 39 letters, digits or dashes.")
 	}
 	uid = core.NewUUID()
-	err = op.db.InTx(ctx, func(tx core.Tx) error {
+	err = op.inTx(ctx, func(tx core.Tx) error {
 		ws, err := findWorkspace(ctx, tx, account, "")
 		if err != nil {
 			return err
@@ -208,7 +208,7 @@ func (op *Operator) AddAccount(ctx context.Context, slug, zone, currency string)
 	if err != nil {
 		return err
 	}
-	return op.db.InTx(ctx, func(tx core.Tx) error {
+	return op.inTx(ctx, func(tx core.Tx) error {
 		err := tx.Get(ctx, &a.accountID, `insert into reeve_accounts (slug, zone, currency, created_at)
 			values ($1, $2, $3, $4) on conflict (slug) do nothing returning id`, slug, a.zone, a.currency, tx.Micros())
 		if errors.Is(err, sql.ErrNoRows) {

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"database/sql"
 	"errors"
+	"strings"
 
 	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator/internal/core"
@@ -62,7 +63,7 @@ func (op *Operator) Revoke(ctx context.Context, p Person, in ActInput) (Intent, 
 // act runs an act in a transaction of its own and wakes whoever waits for it.
 func (op *Operator) act(ctx context.Context, f func(core.Tx) (Intent, error)) (Intent, error) {
 	var out Intent
-	err := op.db.InTx(ctx, func(tx core.Tx) error {
+	err := op.inTx(ctx, func(tx core.Tx) error {
 		var err error
 		if out, err = f(tx); err == nil {
 			tx.AfterCommit(op.changes.raise)
@@ -92,8 +93,7 @@ func (op *Operator) approve(ctx context.Context, tx core.Tx, p Person, in ActInp
 	if err != nil {
 		return Intent{}, err
 	}
-	var votes int64
-	err = tx.Get(ctx, &votes, `select count(*) from reeve_decisions where intent_id = $1 and status = 'approved' and digest = $2`, row.ID, row.Digest)
+	votes, err := countVotes(ctx, tx, row)
 	if err != nil {
 		return Intent{}, err
 	}
@@ -108,6 +108,23 @@ func (op *Operator) approve(ctx context.Context, tx core.Tx, p Person, in ActInp
 		return Intent{}, err
 	}
 	return op.acted(ctx, tx, p, row, "approve", "pending_approval -> approved")
+}
+
+// countVotes counts those who approved this content and could do so now: the vote
+// of somebody who has since been removed, or lost the role, counts no more.
+func countVotes(ctx context.Context, tx core.Tx, row intentRow) (votes int64, err error) {
+	var roles []struct {
+		Role string `db:"role"`
+	}
+	err = tx.Select(ctx, &roles, `select h.role from reeve_decisions d join reeve_people h on h.id = d.person_id
+		where d.intent_id = $1 and d.status = 'approved' and d.digest = $2 and h.removed_at is null`, row.ID, row.Digest)
+	from := stored(row.Approvers)
+	for _, r := range roles {
+		if len(from) == 0 || isOneOf(r.Role, from) {
+			votes++
+		}
+	}
+	return votes, err
 }
 
 // mayApprove holds a person to what the rule says of approvers.
@@ -184,9 +201,9 @@ func (op *Operator) close(ctx context.Context, tx core.Tx, p Person, in ActInput
 		return Intent{}, err
 	}
 	n, err := tx.Exec(ctx, `update reeve_intents set status = $1, decision_id = $2, decided_by = $3, decided_at = $4,
-			settled_by = $3, settled_at = $4, updated_at = $4, expires_at = null
+			settled_by = $3, settled_at = $4, updated_at = $4, expires_at = null, outcome = nullif($8, '')
 		where id = $5 and status = $6 and digest = $7`,
-		string(c.to), decision, p.ID(), tx.Micros(), row.ID, string(row.Status), row.Digest)
+		string(c.to), decision, p.ID(), tx.Micros(), row.ID, string(row.Status), row.Digest, strings.TrimSpace(row.mayHaveActed()))
 	if err := changedOne(n, err); err != nil {
 		return Intent{}, err
 	}

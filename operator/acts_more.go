@@ -205,7 +205,7 @@ type CommentInfo struct {
 // Comment records a person's words, stamped with who they are and how they came.
 func (op *Operator) Comment(ctx context.Context, p Person, in CommentInput) (CommentInfo, error) {
 	out := CommentInfo{Author: p.ID(), Text: in.Text}
-	err := op.db.InTx(ctx, func(tx core.Tx) error {
+	err := op.inTx(ctx, func(tx core.Tx) error {
 		if _, err := p.stand(ctx, tx, core.ScopeCommentsWrite); err != nil {
 			return err
 		}

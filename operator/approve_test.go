@@ -150,7 +150,7 @@ func TestAQuorumTakesDifferentPeopleOfTheNamedRoles(t *testing.T) {
 		ctx := context.Background()
 		w := operatortest.New(t, store, &operator.Options{Policy: policy(t, twoPeople)})
 		db := operatortest.Database(t, w.Where)
-		ana, anaToken := w.NewPerson(t, "ana", operator.RoleAdmin)
+		ana, _ := w.NewPerson(t, "ana", operator.RoleAdmin)
 		max, _ := w.NewPerson(t, "max", operator.RoleMember)
 		in := w.Record(t, spend("Desks", 100000))
 		if in.Quorum != 2 {
@@ -176,7 +176,6 @@ func TestAQuorumTakesDifferentPeopleOfTheNamedRoles(t *testing.T) {
 		phone, err := w.PersonByCredential(ctx, second.Token, operator.ViaTerminal)
 		mustHave(t, err)
 		refused(phone, operator.ErrAlreadyApproved)
-		_ = anaToken
 		out, err = w.Approve(ctx, w.Owner, act(in))
 		if err != nil || out.Status != gate.StatusApproved || *out.DecidedBy != "human:owner" {
 			t.Fatalf("after the second of two: %+v, %v", out, err)

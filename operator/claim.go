@@ -53,7 +53,7 @@ func (op *Operator) Claim(ctx context.Context, p Principal, in ClaimInput) (Clai
 	}
 	lease := leaseOf(in.LeaseSeconds)
 	var out ClaimOutput
-	err := op.db.InTx(ctx, func(tx core.Tx) error {
+	err := op.inTx(ctx, func(tx core.Tx) error {
 		out = ClaimOutput{}
 		reclaimed, err := op.reclaim(ctx, tx)
 		if err != nil {
@@ -160,7 +160,7 @@ func (op *Operator) deniedNow(ctx context.Context, tx core.Tx, row intentRow) (b
 	if v.Effect != gate.Deny {
 		return false, nil
 	}
-	return true, op.storeMoves(ctx, tx, row, gate.StatusCancelled, "The policy of "+v.PolicyVersion+" denies it: "+strings.Join(v.Texts(), " "))
+	return true, op.storeMoves(ctx, tx, row, gate.StatusCancelled, "The policy of "+v.PolicyVersion+" denies it: "+strings.Join(v.Texts(), " ")+row.mayHaveActed())
 }
 
 // storePrincipal is written as the actor of what the store does by itself.
@@ -231,7 +231,7 @@ func (op *Operator) Extend(ctx context.Context, p Principal, in ExtendInput) (Ex
 	}
 	lease := leaseOf(in.LeaseSeconds)
 	var until int64
-	err := op.db.InTx(ctx, func(tx core.Tx) error {
+	err := op.inTx(ctx, func(tx core.Tx) error {
 		now := tx.Dialect().NowMicros
 		err := tx.Get(ctx, &until, `update reeve_intents set lease_until = `+now+` + $1
 			where id = $2 and project_id = $3 and status = 'executing' and lease_holder = $4 and fencing_token = $5 and lease_until > `+now+`

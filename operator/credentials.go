@@ -5,7 +5,6 @@ import (
 	"crypto/subtle"
 	"database/sql"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -45,7 +44,7 @@ type Minted struct {
 // database: whoever can open that is the root of trust.
 func (op *Operator) CreateCredential(ctx context.Context, in NewCredential) (Minted, error) {
 	var out Minted
-	err := op.db.InTx(ctx, func(tx core.Tx) error {
+	err := op.inTx(ctx, func(tx core.Tx) error {
 		ws, err := findWorkspace(ctx, tx, in.Account, in.Project)
 		if err != nil {
 			return err
@@ -92,6 +91,8 @@ func (in NewCredential) check() error {
 		return core.Refuse(core.ReasonInvalidValue, "A credential's kind is one of human, agent, worker and channel.")
 	case !slugForm.MatchString(in.Name):
 		return core.Refuse(core.ReasonInvalidValue, "A credential's name is a lower-case letter and up to 39 letters, digits or dashes.")
+	case in.Kind == KindWorker && strings.HasPrefix(in.Name, localPrefix):
+		return core.Refuse(core.ReasonInvalidValue, "Names that begin with %s are kept for workers without a credential.", localPrefix)
 	case in.Kind == KindHuman && in.Person == "":
 		return core.Refuse(core.ReasonMissingField, "A human credential belongs to a person: give the handle.")
 	case in.Kind != KindHuman && (in.Person != "" || in.Interactive):
@@ -251,6 +252,10 @@ func (op *Operator) touch(ctx context.Context, c credentialRow) error {
 	return err
 }
 
+// localPrefix keeps the principals of local workers apart from those of
+// credentials, so that the record tells which it was.
+const localPrefix = "local-"
+
 // LocalWorker is a worker that needs no credential, because it was started by
 // somebody who opened the database itself.
 func (op *Operator) LocalWorker(ctx context.Context, account, project, name string) (Principal, error) {
@@ -262,7 +267,7 @@ func (op *Operator) LocalWorker(ctx context.Context, account, project, name stri
 		return Principal{}, err
 	}
 	return core.NewPrincipal(core.PrincipalFields{
-		ID: fmt.Sprintf("%s:local-%s", KindWorker, name), Kind: KindWorker, AccountID: ws.AccountID, Account: ws.Account,
+		ID: string(KindWorker) + ":" + localPrefix + name, Kind: KindWorker, AccountID: ws.AccountID, Account: ws.Account,
 		ProjectID: ws.ProjectID, ProjectUID: ws.ProjectUID, Project: ws.Project,
 		Scopes: []Scope{core.ScopeWorkClaim, core.ScopeStateRead}, Via: core.ViaWorker,
 	}), nil

@@ -44,11 +44,10 @@ func (op *Operator) Credentials(ctx context.Context, account string) ([]Credenti
 	return out, nil
 }
 
-// RevokeCredential takes a credential back, named by its id or by its
-// principal. It holds from the next look at the database, in every process.
+// RevokeCredential takes a credential back, named by its id or as kind:name. It holds from the next look at the database, in every process.
 // Revoking it again changes nothing.
 func (op *Operator) RevokeCredential(ctx context.Context, account, id string) error {
-	return op.db.InTx(ctx, func(tx core.Tx) error {
+	return op.inTx(ctx, func(tx core.Tx) error {
 		row, ws, err := findCredential(ctx, tx, account, id)
 		if err != nil {
 			return err
@@ -65,7 +64,7 @@ func (op *Operator) RevokeCredential(ctx context.Context, account, id string) er
 // one back in the same transaction, so that never both and never neither works.
 func (op *Operator) RotateCredential(ctx context.Context, account, id string) (Minted, error) {
 	var out Minted
-	err := op.db.InTx(ctx, func(tx core.Tx) error {
+	err := op.inTx(ctx, func(tx core.Tx) error {
 		row, _, err := findCredential(ctx, tx, account, id)
 		if err != nil {
 			return err
@@ -87,7 +86,7 @@ func revoke(ctx context.Context, tx core.Tx, id int64) (int64, error) {
 	return tx.Exec(ctx, `update reeve_credentials set revoked_at = $1 where id = $2 and revoked_at is null`, tx.Micros(), id)
 }
 
-// findCredential takes an id, or the name of a principal whose live credential is meant.
+// findCredential takes an id, or the kind and name of a live credential as kind:name.
 func findCredential(ctx context.Context, tx core.Tx, account, id string) (credentialRow, workspace, error) {
 	ws, err := findWorkspace(ctx, tx, account, "")
 	if err != nil {

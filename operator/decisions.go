@@ -63,7 +63,7 @@ func (op *Operator) OpenDecision(ctx context.Context, p Principal, title string)
 		return Decision{}, err
 	}
 	var row decisionRow
-	err := op.db.InTx(ctx, func(tx core.Tx) error {
+	err := op.inTx(ctx, func(tx core.Tx) error {
 		err := tx.Get(ctx, &row, `insert into reeve_decisions (project_id, title, status, made_by, via, digest, policy_version, note, created_at, updated_at)
 			values ($1, $2, 'pending', $3, $4, '', '', '', $5, $5) returning `+decisionColumns,
 			p.ProjectID(), title, p.ID(), string(p.Via()), tx.Micros())
@@ -105,7 +105,7 @@ func (op *Operator) UpdateDecision(ctx context.Context, p Principal, in UpdateDe
 		return Decision{}, err
 	}
 	var row decisionRow
-	err := op.db.InTx(ctx, func(tx core.Tx) error {
+	err := op.inTx(ctx, func(tx core.Tx) error {
 		old, err := findDecision(ctx, tx, p.ProjectID(), in.ID, tx.Dialect().ForUpdate)
 		if err != nil {
 			return err

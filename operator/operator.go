@@ -125,5 +125,24 @@ func (op *Operator) Ping(ctx context.Context) error {
 // Database names the kind of database underneath: "sqlite" or "postgres".
 func (op *Operator) Database() string { return op.db.Dialect.Name }
 
+// inTx and inView run f as the database's own do, and tell an error as callers of
+// the library see it: a refusal as it is, their own context's end as it is, and
+// anything else of the store as an outage, with what lay beneath still to be found
+// by errors.Is and errors.As.
+func (op *Operator) inTx(ctx context.Context, f func(core.Tx) error) error {
+	return told(ctx, op.db.InTx(ctx, f))
+}
+
+func (op *Operator) inView(ctx context.Context, f func(core.Tx) error) error {
+	return told(ctx, op.db.InView(ctx, f))
+}
+
+func told(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return core.Outage(err)
+}
+
 // Now is the Operator's clock.
 func (op *Operator) Now() time.Time { return op.db.Clock.Now().UTC() }

@@ -29,7 +29,7 @@ type PersonInfo struct {
 // AddPerson puts a person on the list. Somebody who was removed comes back by
 // the same handle, with none of their old credentials.
 func (op *Operator) AddPerson(ctx context.Context, in NewPerson) error {
-	return op.db.InTx(ctx, func(tx core.Tx) error {
+	return op.inTx(ctx, func(tx core.Tx) error {
 		ws, err := findWorkspace(ctx, tx, in.Account, "")
 		if err != nil {
 			return err
@@ -64,7 +64,7 @@ func insertPerson(ctx context.Context, tx core.Tx, ws workspace, in NewPerson) (
 // hold and every account elsewhere that was linked to them: all at once, for
 // every process.
 func (op *Operator) RemovePerson(ctx context.Context, account, handle string) error {
-	return op.db.InTx(ctx, func(tx core.Tx) error {
+	return op.inTx(ctx, func(tx core.Tx) error {
 		ws, err := findWorkspace(ctx, tx, account, "")
 		if err != nil {
 			return err
@@ -122,7 +122,7 @@ func (op *Operator) LinkPerson(ctx context.Context, account, handle, service, ex
 	if err := checkText("external_id", externalID, 200); err != nil {
 		return err
 	}
-	return op.db.InTx(ctx, func(tx core.Tx) error {
+	return op.inTx(ctx, func(tx core.Tx) error {
 		ws, err := findWorkspace(ctx, tx, account, "")
 		if err != nil {
 			return err

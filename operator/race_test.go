@@ -132,8 +132,7 @@ func tryAct(ctx context.Context, op *operator.Operator, w *operatortest.World, i
 	case "revoke":
 		return errOf(op.Revoke(ctx, w.Owner, act(in)))
 	case "edit":
-		a := in
-		return errOf(op.Edit(ctx, w.Owner, operator.EditInput{ID: in.ID, Digest: in.Digest, Action: spend(a.Title+" edited", 50).Action}))
+		return errOf(op.Edit(ctx, w.Owner, operator.EditInput{ID: in.ID, Digest: in.Digest, Action: spend(in.Title+" edited", 50).Action}))
 	case "withdraw":
 		return errOf(op.UpdateIntent(ctx, w.Agent, operator.UpdateIntentInput{ID: in.ID, Status: "cancelled"}))
 	case "claim":

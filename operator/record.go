@@ -25,7 +25,7 @@ type RecordIntentInput struct {
 // that the key matches a row whose payload differs.
 func (op *Operator) RecordIntent(ctx context.Context, p Principal, in RecordIntentInput) (Intent, error) {
 	var out Intent
-	err := op.db.InTx(ctx, func(tx core.Tx) error {
+	err := op.inTx(ctx, func(tx core.Tx) error {
 		var err error
 		out, err = op.recordIntent(ctx, tx, p, in)
 		return err
@@ -178,16 +178,17 @@ func sameAgain(ctx context.Context, tx core.Tx, ws workspace, n judged) (Intent,
 	if err != nil {
 		return Intent{}, err
 	}
-	if row.Digest != n.digest {
-		return Intent{}, core.Refuse(core.ReasonIdempotencyMismatch,
-			"Intent %d was recorded today with the same type, title, recipient, amount and body, but another payload.", row.ID).
-			With("intent_id", row.ID)
-	}
+	first := row
 	// After a person's edit, the edit is what the action has become.
 	for row.SupersededBy.Valid {
 		if row, err = findIntent(ctx, tx, ws.ProjectID, row.SupersededBy.Int64, ""); err != nil {
 			return Intent{}, err
 		}
+	}
+	if n.digest != first.Digest && n.digest != row.Digest {
+		return Intent{}, core.Refuse(core.ReasonIdempotencyMismatch,
+			"Intent %d was recorded today with the same type, title, recipient, amount and body, but another payload.", first.ID).
+			With("intent_id", first.ID)
 	}
 	return row.intent(), nil
 }

@@ -27,7 +27,7 @@ const repeatWindow = 24 * time.Hour
 // counted either, for they are not one caller's.
 func (op *Operator) RecordRefusal(ctx context.Context, a core.AuditRow) (RefusalCount, error) {
 	var count RefusalCount
-	err := op.db.InTx(ctx, func(tx core.Tx) error {
+	err := op.inTx(ctx, func(tx core.Tx) error {
 		count = RefusalCount{}
 		if err := tx.Audit(ctx, a); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -98,9 +99,15 @@ func (op *Operator) RelayOnce(ctx context.Context, deliver func(context.Context,
 
 // deliverWithin ends a delivery before the notice is another's to try, so that no
 // two ever deliver one at the same time.
-func deliverWithin(ctx context.Context, limit time.Duration, n Notice, deliver func(context.Context, Notice) error) error {
+func deliverWithin(ctx context.Context, limit time.Duration, n Notice, deliver func(context.Context, Notice) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	defer func() {
+		// One notice must not stop the relay for all that come after it.
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the delivery panicked: %T", r)
+		}
+	}()
 	return deliver(ctx, n)
 }
 
@@ -117,7 +124,7 @@ func (op *Operator) takeNotice(ctx context.Context, holder string) (Notice, erro
 		Attempts  int64  `db:"attempts"`
 	}
 	n := Notice{stillWanted: true}
-	err := op.db.InTx(ctx, func(tx core.Tx) error {
+	err := op.inTx(ctx, func(tx core.Tx) error {
 		err := tx.Get(ctx, &row, `update reeve_outbox set held_by = $1, held_until = $2, attempts = attempts + 1
 			where id = (select id from reeve_outbox where delivered_at is null and dead_at is null and next_at <= $3
 				and (held_until is null or held_until <= $3) order by next_at, id limit 1 `+tx.Dialect().SkipLocks+`)
@@ -153,7 +160,7 @@ func stillWaits(ctx context.Context, tx core.Tx, key string) (bool, error) {
 
 func (op *Operator) settleNotice(ctx context.Context, holder string, n Notice, failure error) error {
 	ctx = context.WithoutCancel(ctx) // what was delivered is said so, also while stopping
-	return op.db.InTx(ctx, func(tx core.Tx) error {
+	return op.inTx(ctx, func(tx core.Tx) error {
 		if failure == nil {
 			_, err := tx.Exec(ctx, `update reeve_outbox set delivered_at = $1, held_by = null, held_until = null
 				where id = $2 and held_by = $3 and delivered_at is null`, tx.Micros(), n.id, holder)

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator"
 	"github.com/reeve-go/reeve/operator/operatortest"
 )
@@ -156,10 +158,12 @@ func TestARelayThatDiesLeavesItsNoticeToTheNext(t *testing.T) {
 		w := operatortest.New(t, store, nil)
 		other := w.Again(t, nil)
 		w.Record(t, renewal())
-		func() {
-			defer func() { recover() }()
-			_, _ = w.RelayOnce(context.Background(), func(context.Context, operator.Notice) error { panic("killed") })
+		dead := make(chan struct{})
+		go func() {
+			defer close(dead)
+			_, _ = w.RelayOnce(context.Background(), func(context.Context, operator.Notice) error { runtime.Goexit(); return nil })
 		}()
+		<-dead
 		c := &courier{}
 		w.Clock.Advance(time.Minute - time.Microsecond)
 		if n := relay(t, other, c); n != 0 || len(c.got) != 0 {
@@ -167,6 +171,24 @@ func TestARelayThatDiesLeavesItsNoticeToTheNext(t *testing.T) {
 		}
 		w.Clock.Advance(time.Microsecond)
 		if n := relay(t, other, c); n != 1 || !c.got[0].Redelivery {
+			t.Errorf("%d, %+v", n, c.got)
+		}
+	})
+}
+
+func TestADeliveryThatPanicsIsTriedAgainAndHoldsUpNoOther(t *testing.T) {
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		w := operatortest.New(t, store, nil)
+		first, second := w.Record(t, renewal()), w.Record(t, note("x"))
+		if second.Status == gate.StatusPendingApproval {
+			t.Fatal("a note waits for nobody")
+		}
+		c := &courier{}
+		if _, err := w.RelayOnce(context.Background(), func(context.Context, operator.Notice) error { panic("rv_agent_secret") }); err != nil {
+			t.Fatal(err)
+		}
+		w.Clock.Advance(time.Hour)
+		if n := relay(t, w.Operator, c); n != 1 || c.got[0].Key != operator.TopicPending+":"+itoa(first.ID) || !c.got[0].Redelivery {
 			t.Errorf("%d, %+v", n, c.got)
 		}
 	})

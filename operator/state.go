@@ -72,7 +72,7 @@ func (op *Operator) State(ctx context.Context, p Principal, in StateInput) (Stat
 		return State{}, err
 	}
 	out := State{Tasks: []struct{}{}, Runs: []struct{}{}}
-	err = op.db.InView(ctx, func(tx core.Tx) error {
+	err = op.inView(ctx, func(tx core.Tx) error {
 		var err error
 		if out.Intents, err = listIntents(ctx, tx, p.ProjectID(), in, before); err != nil {
 			return err
@@ -114,7 +114,7 @@ func (op *Operator) stateOfOne(ctx context.Context, p Principal, in StateInput) 
 		return State{}, err
 	}
 	out := State{Tasks: []struct{}{}, Runs: []struct{}{}}
-	err := op.db.InView(ctx, func(tx core.Tx) error {
+	err := op.inView(ctx, func(tx core.Tx) error {
 		one, err := wholeIntent(ctx, tx, p.ProjectID(), *in.IntentID)
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ func wholeIntent(ctx context.Context, tx core.Tx, project, id int64) (Intent, er
 // ShowIntent gives a person one intent, whole: exactly what they would approve.
 func (op *Operator) ShowIntent(ctx context.Context, p Person, id int64) (Intent, error) {
 	var out Intent
-	err := op.db.InView(ctx, func(tx core.Tx) error {
+	err := op.inView(ctx, func(tx core.Tx) error {
 		if _, err := p.live(ctx, tx, ""); err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (op *Operator) ShowIntent(ctx context.Context, p Person, id int64) (Intent,
 // one, oldest first, at most limit of them.
 func (op *Operator) Waiting(ctx context.Context, p Person, limit int) ([]Intent, error) {
 	var rows []intentRow
-	err := op.db.InView(ctx, func(tx core.Tx) error {
+	err := op.inView(ctx, func(tx core.Tx) error {
 		if _, err := p.live(ctx, tx, ""); err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ func (op *Operator) Sweep(ctx context.Context) (int, error) {
 	total := 0
 	for {
 		n := 0
-		err := op.db.InTx(ctx, func(tx core.Tx) error {
+		err := op.inTx(ctx, func(tx core.Tx) error {
 			n = 0
 			lapsed, err := op.expire(ctx, tx)
 			if err != nil {
@@ -49,7 +49,7 @@ func (op *Operator) expire(ctx context.Context, tx core.Tx) (int, error) {
 		return 0, err
 	}
 	for _, row := range rows {
-		if err := op.storeMoves(ctx, tx, row, gate.StatusExpired, "Its window passed."); err != nil {
+		if err := op.storeMoves(ctx, tx, row, gate.StatusExpired, "Its window passed."+row.mayHaveActed()); err != nil {
 			return 0, err
 		}
 	}
@@ -57,9 +57,9 @@ func (op *Operator) expire(ctx context.Context, tx core.Tx) (int, error) {
 }
 
 // reclaim takes back claims whose lease has lapsed by the database's clock. One
-// whose handler may run twice goes back to where it was claimed from; any other
-// may have acted, so nobody runs it again by itself: it is unknown. It says how
-// many it took back.
+// whose handler may run twice goes back to where it was claimed from, if there is
+// time left for it to run; any other may have acted, so nobody runs it again by
+// itself: it is unknown. It says how many it took back.
 func (op *Operator) reclaim(ctx context.Context, tx core.Tx) (int, error) {
 	var rows []intentRow
 	err := tx.Select(ctx, &rows, `select `+intentColumns+` from reeve_intents
@@ -69,7 +69,7 @@ func (op *Operator) reclaim(ctx context.Context, tx core.Tx) (int, error) {
 	}
 	for _, row := range rows {
 		to := gate.StatusUnknown
-		if row.LeaseRetries.Int64 == 1 {
+		if row.LeaseRetries.Int64 == 1 && row.ExpiresAt.Int64 > tx.Micros() {
 			to = gate.Status(row.ClaimedFrom.String)
 		}
 		n, err := tx.Exec(ctx, `update reeve_intents set status = $1, lease_until = null, updated_at = $2
@@ -82,6 +82,15 @@ func (op *Operator) reclaim(ctx context.Context, tx core.Tx) (int, error) {
 		}
 	}
 	return len(rows), nil
+}
+
+// mayHaveActed is added to the words on an intent that ends after a worker had
+// held it without a report. The record must not read as if nothing happened.
+func (r intentRow) mayHaveActed() string {
+	if r.FencingToken == 0 {
+		return ""
+	}
+	return " A worker held it before and did not report: it may have been carried out."
 }
 
 // Tend sweeps every period until ctx ends. Every process that serves runs one.

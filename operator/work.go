@@ -229,7 +229,7 @@ func (w *worker) idempotent(job Job) bool { return w.handlers[job.Intent.ActionT
 // That has to reach the store also when the worker is being stopped.
 func (w *worker) letGo(ctx context.Context, job Job) error {
 	ctx = context.WithoutCancel(ctx)
-	return w.op.db.InTx(ctx, func(tx core.Tx) error {
+	return w.op.inTx(ctx, func(tx core.Tx) error {
 		_, err := tx.Exec(ctx, `update reeve_intents set lease_until = `+tx.Dialect().NowMicros+`
 			where id = $1 and status = 'executing' and fencing_token = $2`, job.Intent.ID, job.FencingToken)
 		if err != nil {

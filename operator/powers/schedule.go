@@ -328,6 +328,9 @@ func (s *Schedule) rereadFor(p operator.Principal) string {
 func (s *Schedule) refusal(c Caller, action string, err error) *core.Refusal {
 	var r *core.Refusal
 	if errors.As(err, &r) {
+		if r.Cause != nil && r.Info().Verdict == core.VerdictUnavailable {
+			s.op.Logger().Error("the store did not answer", "action", action, "request_id", c.RequestID, "error", gate.Redact(r.Cause.Error()))
+		}
 		return r
 	}
 	if faults := strict.All(err); len(faults) > 0 {
