@@ -20,8 +20,8 @@ func TestAWellFormedActionPasses(t *testing.T) {
 		"two right amounts":  {Type: "spend", Title: "x", AmountCents: cents(MaxCents), Amount: "90071992547409.91 USD"},
 		"as many labels":     {Type: "note", Title: "x", Labels: strings.Fields(strings.Repeat("a ", MaxLabels))},
 		"as many taints":     {Type: "note", Title: "x", TaintedBy: strings.Fields(strings.Repeat("a ", MaxTaints))},
-		"family emoji":       {Type: "note", Title: "👨‍👩‍👧 ❤️‍🔥"},
-		"Persian, with ZWNJ": {Type: "note", Title: "می‌خواهم"},
+		"family emoji":       {Type: "note", Title: "👨\u200d👩\u200d👧 ❤️\u200d🔥"},
+		"Persian, with ZWNJ": {Type: "note", Title: "می\u200cخواهم"},
 	} {
 		if err := a.Check(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -140,7 +140,7 @@ func TestLayoutIsForBlocksOnly(t *testing.T) {
 
 func TestJoinersStandBetweenLettersAndEmojiOnly(t *testing.T) {
 	for text, fine := range map[string]bool{
-		"می‌خواهم": true, "👩‍💻": true, "क्‍ष": true, "🏳️‍🌈": true,
+		"می\u200cخواهم": true, "👩\u200d💻": true, "क्\u200dष": true, "🏳️\u200d🌈": true,
 		"pay\u200dpal": false, "\u200dа": false, "а\u200d": false, "а\u200d\u200dа": false, "а \u200dа": false, "—\u200dа": false,
 	} {
 		if err := CheckText(text, Line); (err == nil) != fine {

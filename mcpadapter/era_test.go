@@ -82,6 +82,7 @@ func TestTheOfficialClientListsAndCallsInEveryEra(t *testing.T) {
 			if got.ServerInfo == nil || got.ServerInfo.Name != "reeve" || got.ServerInfo.Version != "1.2.3" {
 				t.Errorf("the server calls itself %+v", got.ServerInfo)
 			}
+			//lint:ignore SA1019 that nothing deprecated is declared is what is tested
 			if c := got.Capabilities; c.Tools == nil || c.Tools.ListChanged || c.Logging != nil || c.Prompts != nil || c.Resources != nil || c.Completions != nil {
 				t.Errorf("capabilities %+v: tools alone were to be declared", c)
 			}

@@ -169,6 +169,9 @@ func TestTheStatusWordsAreExactAndApprovalIsNotAmongThem(t *testing.T) {
 			_, err = w.State(ctx, w.Agent, operator.StateInput{Status: words(word + "x")})
 			mustBe(t, err, reason("invalid_status"))
 		}
+		if operatortest.Fingerprint(t, m.db) != before {
+			t.Error("a refused word wrote something")
+		}
 		d, err := w.OpenDecision(ctx, w.Agent, "Which vendor?")
 		mustHave(t, err)
 		before = operatortest.Fingerprint(t, m.db)

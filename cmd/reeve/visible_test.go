@@ -10,7 +10,7 @@ import (
 func TestVisibleLine(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"plain words", "Annual plan renewal", "Annual plan renewal"},
-		{"other scripts", "Año 年 सत्य می‌خواهم 👩‍💻", "Año 年 सत्य می‌خواهم 👩‍💻"},
+		{"other scripts", "Año 年 सत्य می\u200cخواهم 👩\u200d💻", "Año 年 सत्य می\u200cخواهم 👩\u200d💻"},
 		{"an escape sequence", "\x1b[2Jgone", "⟨U+001B⟩[2Jgone"},
 		{"a line break", "one\nIntent 7 is approved.", "one⟨U+000A⟩Intent 7 is approved."},
 		{"a carriage return", "good\rbad", "good⟨U+000D⟩bad"},

@@ -119,7 +119,7 @@ func TestAHandlerThatPanicsIsAnEnvelopeAndTheProcessLives(t *testing.T) {
 			"a null pointer":                   func() { _ = missing.ID },
 			"an index":                         func() { _ = []int{}[len(missingList)] },
 			"an aborted request":               func() { panic(http.ErrAbortHandler) },
-			"a map that was never made":        func() { var m map[string]int; m["deep inside"] = 1 },
+			"a map that was never made":        func() { set := func(m map[string]int) { m["deep inside"] = 1 }; set(nil) },
 		} {
 			f.handle = func(context.Context) (any, error) { panics(); return nil, nil }
 			f.fails(t, name, "internal_error", tool, act)

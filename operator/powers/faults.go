@@ -62,7 +62,7 @@ const statusPath = "/status"
 func inputRefusal(faults strict.Errors, err error) *core.Refusal {
 	list := make([]operator.Fault, 0, len(faults))
 	for _, f := range faults {
-		list = append(list, operator.Fault{Field: place(field(f.Path)), Code: string(f.Code), Message: sentence(f.Message)})
+		list = append(list, operator.Fault{Field: place(field(f.Path)), Code: string(f.Code), Message: sentence(wording(f))})
 	}
 	first := faults[0]
 	reason, ok := inputReasons[first.Code]
