@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reeve-go/reeve/gate"
 )
 
 // block is a fenced block of a page.
@@ -146,6 +148,33 @@ func freePort(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return port
+}
+
+func TestThePoliciesOfTheREADMELoad(t *testing.T) {
+	policies := 0
+	for _, b := range blocks(t, "README.md") {
+		if b.language != "yaml" {
+			continue
+		}
+		policies++
+		p, err := gate.LoadPolicy("README.md", []byte(b.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cents := func(n int64) *gate.Cents { c := gate.Cents(n); return &c }
+		facts := gate.Facts{Now: time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC), Zone: time.UTC, Currency: "USD", Principal: "agent:agent"}
+		small := gate.Action{Type: "spend", Title: "x", Recipient: "billing@vendor.example", AmountCents: cents(2000), Currency: "USD"}
+		large := gate.Action{Type: "spend", Title: "x", AmountCents: cents(100000), Currency: "USD"}
+		if v := p.Evaluate(small, facts); v.Effect != gate.Allow {
+			t.Errorf("20 dollars at the vendor: %+v", v)
+		}
+		if v := p.Evaluate(large, facts); v.Effect != gate.RequiresApproval || v.Approval.Quorum != 2 {
+			t.Errorf("1,000 dollars: %+v", v)
+		}
+	}
+	if policies == 0 {
+		t.Fatal("the README has no policy")
+	}
 }
 
 func TestTheREADMEStaysShort(t *testing.T) {

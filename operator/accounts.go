@@ -25,8 +25,8 @@ type Initial struct {
 	Zone        string   // IANA time zone of the account; "": UTC
 	Currency    string   // ISO 4217; "": USD
 	Inside      []string // the account's own addresses and domains
-	AgentScopes []Scope  // what the first agent may ask for
-	OwnerScopes []Scope  // what the first person may do
+	AgentScopes []Scope  // what the first agent may ask for; nil: what the operator's own tools need
+	OwnerScopes []Scope  // what the first person may do; nil: every act, and looking
 }
 
 // Installed is what Install made. The tokens are shown here and never again.
@@ -94,6 +94,12 @@ func (a *newAccountRow) insert(ctx context.Context, tx core.Tx) error {
 }
 
 func (a *newAccountRow) people(ctx context.Context, tx core.Tx, in Initial, out *Installed) error {
+	if in.AgentScopes == nil {
+		in.AgentScopes = core.AgentScopes()
+	}
+	if in.OwnerScopes == nil {
+		in.OwnerScopes = core.OwnerScopes()
+	}
 	ws := workspace{AccountID: a.accountID, ProjectID: a.projectID, ProjectUID: a.projectUID}
 	if _, err := insertPerson(ctx, tx, ws, NewPerson{Handle: "owner", Name: "Owner", Role: RoleOwner}); err != nil {
 		return err

@@ -42,6 +42,10 @@ func (op *Operator) edit(ctx context.Context, tx core.Tx, p Person, in EditInput
 	if err != nil {
 		return Intent{}, err
 	}
+	if old.PolicyVersion != n.verdict.PolicyVersion {
+		op.log.Warn("an edit is judged by another policy than the one the intent was recorded under", "intent", old.ID,
+			"recorded_under", old.PolicyVersion, "now", n.verdict.PolicyVersion)
+	}
 	if err := sameKindOfAction(old, n); err != nil {
 		return Intent{}, err
 	}
@@ -107,12 +111,16 @@ func (op *Operator) supersede(ctx context.Context, tx core.Tx, p Person, old int
 // edited countersigns an edit in its editor's name where one person is enough.
 func (op *Operator) edited(ctx context.Context, tx core.Tx, p Person, ws workspace, id int64) (Intent, error) {
 	out, err := op.recorded(ctx, tx, ws, id, p.auditRow(ctx, "edit"))
-	if err != nil || out.Quorum > 1 || out.Status != gate.StatusPendingApproval {
+	if err != nil {
 		return out, err
 	}
-	approved, err := op.approve(ctx, tx, p, ActInput{ID: id, Digest: out.Digest})
-	approved.Created = true
-	return approved, err
+	if out.Quorum > 1 || out.Status != gate.StatusPendingApproval {
+		out, err = wholeIntent(ctx, tx, p.projectID, id)
+	} else {
+		out, err = op.approve(ctx, tx, p, ActInput{ID: id, Digest: out.Digest})
+	}
+	out.Created = true
+	return out, err
 }
 
 // RespondInput is a person's answer to an intent that waits.

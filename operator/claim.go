@@ -156,6 +156,10 @@ func (op *Operator) deniedNow(ctx context.Context, tx core.Tx, row intentRow) (b
 	if err != nil {
 		return false, err
 	}
+	if row.PolicyVersion != op.policy.Version() {
+		op.log.Warn("judged again by another policy than the one it was recorded under", "intent", row.ID,
+			"recorded_under", row.PolicyVersion, "now", op.policy.Version())
+	}
 	v := op.policy.Evaluate(row.action(), facts(ws, row.RecordedBy, tx.Now(), zone))
 	if v.Effect != gate.Deny {
 		return false, nil

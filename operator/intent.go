@@ -55,6 +55,8 @@ type Intent struct {
 	SettledAt          *time.Time   `json:"settled_at" doc:"When that was."`
 	Supersedes         *int64       `json:"supersedes" doc:"The intent that this one, a person's edit, took the place of."`
 	SupersededBy       *int64       `json:"superseded_by" doc:"The edit that took the place of this one."`
+	Reissues           *int64       `json:"reissues" doc:"The intent that a person gave another chance by this one."`
+	ReissuedAs         *int64       `json:"reissued_as" doc:"The other chance that a person gave this one."`
 	Outcome            *string      `json:"outcome" doc:"What the worker or a person said came of it."`
 	Payload            *gate.Action `json:"payload,omitempty" doc:"The exact action, word for word; only where one intent was asked for."`
 	Responses          []Response   `json:"responses,omitempty" doc:"What people answered; only where one intent was asked for."`
@@ -106,6 +108,8 @@ type intentRow struct {
 	Outcome        sql.NullString `db:"outcome"`
 	Supersedes     sql.NullInt64  `db:"supersedes"`
 	SupersededBy   sql.NullInt64  `db:"superseded_by"`
+	Reissues       sql.NullInt64  `db:"reissues"`
+	ReissuedAs     sql.NullInt64  `db:"reissued_as"`
 	SettledBy      sql.NullString `db:"settled_by"`
 	SettledAt      sql.NullInt64  `db:"settled_at"`
 	CreatedAt      int64          `db:"created_at"`
@@ -115,7 +119,7 @@ type intentRow struct {
 const intentColumns = `id, project_id, day, idempotency_key, digest, original, type, title, recipient, amount_cents, currency,
 	body, labels, tainted_by, data, status, policy_decision, policy_reasons, policy_rules, policy_version, quorum, approvers,
 	recorded_by, recorded_kind, run_id, decision_id, decided_by, decided_at, expires_at, claimed_from, lease_holder, lease_until,
-	lease_retries, fencing_token, outcome, supersedes, superseded_by, settled_by, settled_at, created_at, updated_at`
+	lease_retries, fencing_token, outcome, supersedes, superseded_by, reissues, reissued_as, settled_by, settled_at, created_at, updated_at`
 
 // action is the stored action, word for word as it was recorded.
 func (r intentRow) action() gate.Action {
@@ -158,7 +162,8 @@ func (r intentRow) intent() Intent {
 		Affordances: affordances(r.Status), ExpiresAt: r.lapses(), CreatedAt: core.FromMicros(r.CreatedAt),
 		RecordedBy: r.RecordedBy, RunID: optional(r.RunID.String), Quorum: r.Quorum, DecidedBy: optional(r.DecidedBy.String),
 		DecidedAt: optionalTime(r.DecidedAt), SettledBy: optional(r.SettledBy.String), SettledAt: optionalTime(r.SettledAt),
-		Supersedes: optionalInt(r.Supersedes), SupersededBy: optionalInt(r.SupersededBy), Outcome: optional(gate.Redact(r.Outcome.String)),
+		Supersedes: optionalInt(r.Supersedes), SupersededBy: optionalInt(r.SupersededBy),
+		Reissues: optionalInt(r.Reissues), ReissuedAs: optionalInt(r.ReissuedAs), Outcome: optional(gate.Redact(r.Outcome.String)),
 		AmountCents: optionalInt(r.AmountCents),
 	}
 	return out
@@ -180,6 +185,14 @@ func (r intentRow) whole() Intent {
 	a := r.action()
 	out.Payload = &a
 	return out
+}
+
+// next is the row that a person's act put in this one's place, or 0.
+func (r intentRow) next() int64 {
+	if r.SupersededBy.Valid {
+		return r.SupersededBy.Int64
+	}
+	return r.ReissuedAs.Int64
 }
 
 func affordances(s Status) []Affordance {

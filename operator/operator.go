@@ -97,9 +97,19 @@ func (o *Options) filled() Options {
 // check refuses a policy that this version could only half obey. Without it every
 // spend under such a rule would be held back, and nobody would know why.
 func (o Options) check() error {
-	for _, b := range o.Policy.Budgets() {
+	return CheckPolicy(o.Policy)
+}
+
+// CheckPolicy says whether an Operator of this version can keep to a policy: it
+// keeps no budgets over time yet, only caps per act.
+func CheckPolicy(p *gate.Policy) error {
+	for _, b := range p.Budgets() {
+		where := "a cap"
+		if b.Rule != "" {
+			where = "rule " + b.Rule
+		}
 		if b.Window != gate.PerAct {
-			return fmt.Errorf("the policy has a budget per %s (rule %q): this version of reeve keeps no budgets yet; use caps per act", b.Window, b.Rule)
+			return fmt.Errorf("%s has a budget per %s, and this version of reeve keeps no budgets over time yet: use caps without a window", where, b.Window)
 		}
 	}
 	return nil

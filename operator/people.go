@@ -60,7 +60,7 @@ func insertPerson(ctx context.Context, tx core.Tx, ws workspace, in NewPerson) (
 	return id, err
 }
 
-// RemovePerson takes a person off the list, and with them every credential they
+// RemovePerson takes a person off the list, unless they are the last owner, and with them every credential they
 // hold and every account elsewhere that was linked to them: all at once, for
 // every process.
 func (op *Operator) RemovePerson(ctx context.Context, account, handle string) error {
@@ -76,8 +76,26 @@ func (op *Operator) RemovePerson(ctx context.Context, account, handle string) er
 		if err := endPowers(ctx, tx, id); err != nil {
 			return err
 		}
+		if err := ownerLeft(ctx, tx, ws.AccountID); err != nil {
+			return err
+		}
 		return auditLocal(ctx, tx, ws, "person_remove", humanID(handle))
 	})
+}
+
+// ownerLeft keeps an account from losing its last owner. It locks the account, so
+// that two owners who are removed at once do not both find the other still there.
+func ownerLeft(ctx context.Context, tx core.Tx, account int64) error {
+	var locked int64
+	if err := tx.Get(ctx, &locked, `select id from reeve_accounts where id = $1 `+tx.Dialect().ForUpdate, account); err != nil {
+		return err
+	}
+	var owners int64
+	err := tx.Get(ctx, &owners, `select count(*) from reeve_people where account_id = $1 and role = 'owner' and removed_at is null`, account)
+	if err == nil && owners == 0 {
+		return core.Refuse(core.ReasonLastOwner, "This is the account's last owner: put another one on the list first.")
+	}
+	return err
 }
 
 func endPowers(ctx context.Context, tx core.Tx, person int64) error {

@@ -79,7 +79,8 @@ type judged struct {
 	recordedKind Kind
 	runID        *string
 	original     bool
-	supersedes   int64
+	supersedes   int64 // the intent that this edit takes the place of
+	reissues     int64 // the intent that this one is another chance of
 }
 
 // judge checks an action's form and asks the gate. An action that is not
@@ -141,7 +142,7 @@ func (n judged) insert(ctx context.Context, tx core.Tx) (id int64, err error) {
 	status := n.verdict.Effect.First()
 	var settledBy sql.NullString
 	var settledAt, expiresAt, cents sql.NullInt64
-	supersedes := sql.NullInt64{Int64: n.supersedes, Valid: n.supersedes != 0}
+	orNull := func(id int64) sql.NullInt64 { return sql.NullInt64{Int64: id, Valid: id != 0} }
 	if status == gate.StatusDenied {
 		settledBy, settledAt = sql.NullString{String: "policy", Valid: true}, sql.NullInt64{Int64: tx.Micros(), Valid: true}
 	} else {
@@ -157,14 +158,14 @@ func (n judged) insert(ctx context.Context, tx core.Tx) (id int64, err error) {
 	quorum := max(1, n.verdict.Approval.Quorum)
 	err = tx.Get(ctx, &id, `insert into reeve_intents (project_id, day, idempotency_key, digest, original, type, title, recipient,
 		amount_cents, currency, body, labels, tainted_by, data, status, policy_decision, policy_reasons, policy_rules, policy_version,
-		quorum, approvers, recorded_by, recorded_kind, run_id, expires_at, supersedes, settled_by, settled_at, created_at, updated_at)
+		quorum, approvers, recorded_by, recorded_kind, run_id, expires_at, supersedes, reissues, settled_by, settled_at, created_at, updated_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
-		$26, $27, $28, $29, $29)
+		$26, $27, $28, $29, $30, $30)
 		on conflict (project_id, day, idempotency_key) where original = 1 do nothing returning id`,
 		n.ws.ProjectID, n.day, n.key, n.digest, bit(n.original), n.action.Type, n.action.Title, n.action.Recipient,
 		cents, n.action.Currency, n.action.Body, listJSON(n.action.Labels), listJSON(n.action.TaintedBy), string(n.action.Data),
 		string(status), n.verdict.Effect.String(), listJSON(n.verdict.Texts()), listJSON(rules), n.verdict.PolicyVersion,
-		quorum, listJSON(n.verdict.Approval.From), n.recordedBy, string(n.recordedKind), n.runID, expiresAt, supersedes,
+		quorum, listJSON(n.verdict.Approval.From), n.recordedBy, string(n.recordedKind), n.runID, expiresAt, orNull(n.supersedes), orNull(n.reissues),
 		settledBy, settledAt, tx.Micros())
 	return id, err
 }
@@ -179,9 +180,9 @@ func sameAgain(ctx context.Context, tx core.Tx, ws workspace, n judged) (Intent,
 		return Intent{}, err
 	}
 	first := row
-	// After a person's edit, the edit is what the action has become.
-	for row.SupersededBy.Valid {
-		if row, err = findIntent(ctx, tx, ws.ProjectID, row.SupersededBy.Int64, ""); err != nil {
+	// After a person's edit, or another chance, that is what the action has become.
+	for row.next() != 0 {
+		if row, err = findIntent(ctx, tx, ws.ProjectID, row.next(), ""); err != nil {
 			return Intent{}, err
 		}
 	}

@@ -21,7 +21,8 @@ type RefusalCount struct {
 // repeatWindow is how far back identical refusals are counted.
 const repeatWindow = 24 * time.Hour
 
-// RecordRefusal writes the record of a call that was refused, in a transaction
+// RecordRefusal is for the schedule of powers, which refuses most calls before
+// they come here; nobody else can name its argument. It writes the record of a call that was refused, in a transaction
 // of its own, and counts how often that happened lately, across processes and
 // faces. Outages are recorded and never counted; nobody's refusals are not
 // counted either, for they are not one caller's.

@@ -166,6 +166,7 @@ func (op *Operator) settleNotice(ctx context.Context, holder string, n Notice, f
 				where id = $2 and held_by = $3 and delivered_at is null`, tx.Micros(), n.id, holder)
 			return err
 		}
+		op.log.Warn("notice not delivered", "key", n.Key, "attempt", n.attempts, "error", readable(failure.Error()))
 		next := core.Micros(tx.Now().Add(min(firstPause<<(n.attempts-1), longPause)))
 		var dead sql.NullInt64
 		if n.attempts >= maxAttempts {

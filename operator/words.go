@@ -6,20 +6,58 @@ import (
 )
 
 // What the services of this module share is declared once, in an internal
-// package, and named here for those who import the library.
-type (
-	Principal = core.Principal
-	Kind      = core.Kind
-	Role      = core.Role
-	Scope     = core.Scope
-	Via       = core.Via
-	Clock     = core.Clock
-	Refusal   = core.Refusal
-	Reason    = core.Reason
-	Step      = core.Step
-	Status    = gate.Status
-	Querier   = core.Querier
-)
+// package, and named here for those who import the library. `go doc` does not
+// follow an alias, so each says what it holds.
+
+// Principal is who is calling, as resolved from a credential: the result of
+// Operator.Authenticate or Operator.LocalWorker, and not to be had otherwise. Its
+// methods: ID() ("agent:main"), Kind(), Account(), Project(), ProjectUID(),
+// Role(), Scopes(), Missing(scopes), Interactive(), InstanceID(), Via(), Known().
+// The zero Principal is nobody and may do nothing.
+type Principal = core.Principal
+
+// Kind is the sort of caller: KindHuman, KindAgent, KindWorker or KindChannel. It
+// is a string.
+type Kind = core.Kind
+
+// Role is a person's standing in an account: RoleOwner, RoleAdmin or RoleMember.
+// It is a string.
+type Role = core.Role
+
+// Scope is one permission, `<area>:<verb>`, matched exactly. It is a string.
+type Scope = core.Scope
+
+// Via is the way in that a call or an act came by, as the record has it. It is a
+// string: one of the Via constants, or the name of a channel.
+type Via = core.Via
+
+// Clock tells the time: Now() time.Time. Only a lease is judged by the database's
+// own clock.
+type Clock = core.Clock
+
+// Refusal is the one error type by which reeve says no. Its fields: Reason, the
+// word from the closed list; Message, one sentence for a person or a model;
+// Details, what a program can act on; Recovery, the steps that would change the
+// outcome; Cause, what lay beneath. errors.Is compares the Reason alone, with the
+// Err sentinels below; errors.As gives the whole. Info() gives the verdict, the
+// layer and the HTTP status that all refusals for a reason share.
+type Refusal = core.Refusal
+
+// Reason is why a call was refused: a snake_case word. docs/reference.md lists
+// them all, with what would change each.
+type Reason = core.Reason
+
+// Step is one thing that would change a refusal: Kind (from a closed list),
+// Change (a sentence), and where they apply Tool, HumanAction, RetryAfter in
+// seconds, ApprovalID, ExpiresAt, OnExpiry.
+type Step = core.Step
+
+// Status is where an intent stands; gate has the constants and the lifecycle.
+type Status = gate.Status
+
+// Querier is what reeve needs of a transaction that somebody else owns:
+// ExecContext and QueryContext, as *sql.Tx has them.
+type Querier = core.Querier
 
 // The kinds of principal.
 const (

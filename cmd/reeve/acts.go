@@ -134,6 +134,21 @@ func (r *inboxRespondCmd) Run(k *kong.Context, c console) error {
 	})
 }
 
+type inboxReissueCmd struct {
+	personal `embed:""`
+	ID       int64 `arg:"" help:"The intent's number."`
+}
+
+func (r *inboxReissueCmd) Run(k *kong.Context, c console) error {
+	return r.do(k, c, "reissue_intent", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
+		out, err := op.Reissue(ctx, person, operator.ReissueInput{ID: r.ID})
+		if err != nil {
+			return err
+		}
+		return r.tell(c, out)
+	})
+}
+
 type inboxSettleCmd struct {
 	personal `embed:""`
 	ID       int64  `arg:"" help:"The intent's number."`

@@ -25,6 +25,7 @@ type inboxCmd struct {
 	Ignore  inboxIgnoreCmd  `cmd:"" help:"Close it without a judgement."`
 	Revoke  inboxRevokeCmd  `cmd:"" help:"Take it back before a worker has claimed it."`
 	Settle  inboxSettleCmd  `cmd:"" help:"Say what became of one that nobody knows of."`
+	Reissue inboxReissueCmd `cmd:"" help:"Give a rejected, failed or expired one another chance."`
 }
 
 func (*inboxCmd) Help() string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/operator"
 )
 
 type policyCmd struct {
@@ -33,6 +34,9 @@ type policyCheckCmd struct {
 func (p *policyCheckCmd) Run(c console) error {
 	policy, err := loadPolicy(p.File)
 	if err != nil {
+		return err
+	}
+	if err := operator.CheckPolicy(policy); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(c.out, "%s is valid: %d rules, version %s.\n", visibleLine(p.File), len(policy.Rules()), policy.Version())

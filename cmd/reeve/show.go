@@ -74,6 +74,12 @@ func showHistory(w io.Writer, now time.Time, in operator.Intent) {
 	if in.SettledBy != nil && in.SettledAt != nil {
 		field(w, "settled", fmt.Sprintf("by %s at %s", visibleLine(*in.SettledBy), moment(*in.SettledAt)))
 	}
+	if in.Reissues != nil {
+		field(w, "reissues", fmt.Sprintf("intent %d", *in.Reissues))
+	}
+	if in.ReissuedAs != nil {
+		field(w, "reissued", fmt.Sprintf("as intent %d", *in.ReissuedAs))
+	}
 	if in.Supersedes != nil {
 		field(w, "supersedes", fmt.Sprintf("intent %d", *in.Supersedes))
 	}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -43,9 +44,34 @@ func describeAct[In, Out any](spec ActSpec) Act {
 		OutputSchema: must(schema.For(reflect.TypeFor[Out](), schema.Options{Output: true, Types: describedTypes})),
 		decode: func(d *strict.Decoder, raw []byte) (any, error) {
 			in := new(In)
-			return in, d.Decode(raw, in)
+			if err := d.Decode(raw, in); err != nil {
+				return in, err
+			}
+			return in, present(reflect.TypeFor[In](), raw)
 		},
 	}
+}
+
+// present refuses a call that leaves out a field tagged `needed:"true"`. Such a
+// field may hold the empty text, which the act itself judges; left out, it was
+// forgotten.
+func present(t reflect.Type, raw []byte) error {
+	members, err := strict.Members(raw)
+	if err != nil {
+		return err
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Tag.Get("needed") != "true" {
+			continue
+		}
+		if m, there := strict.Find(members, name); !there || string(m.Value) == "null" {
+			return core.Refuse(core.ReasonMissingField, "%s: This field is required.", name).
+				With("faults", []operator.Fault{{Field: name, Code: string(strict.MissingField), Message: "This field is required."}})
+		}
+	}
+	return nil
 }
 
 // byPerson makes a row of an act that takes a proved person.
@@ -125,6 +151,7 @@ func actRows() []*Act {
 		byPerson(on("ignore", "Ignore", "Closes it without a judgement."), (*operator.Operator).Ignore),
 		byPerson(on("revoke", "Revoke", "Takes it back before a worker has claimed it."), (*operator.Operator).Revoke),
 		byPerson(on("settle", "Settle", "Says what really became of an unknown one."), (*operator.Operator).Settle),
+		byPerson(on("reissue", "Reissue", "Gives a rejected, failed or expired one another chance, as a new intent."), (*operator.Operator).Reissue),
 		byPerson(ActSpec{Name: "comment", Title: "Comment", What: "Records the person's words.", Method: "POST", Path: "/v1/comments",
 			Scopes: []operator.Scope{operator.ScopeCommentsWrite}}, (*operator.Operator).Comment),
 		byWorker(ActSpec{Name: "claim_work", Title: "Claim", What: "Holds the oldest intent that is ready and of one of these types.",

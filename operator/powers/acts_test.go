@@ -51,7 +51,7 @@ func TestNoActIsReachedWithACredentialOfAnotherKind(t *testing.T) {
 func TestEveryActIsDoneByItsOwnKind(t *testing.T) {
 	operatortest.EachStore(t, func(t *testing.T, store string) {
 		w := newWorld(t, store, nil)
-		elsewhere := map[string]string{"/settle": "transition_not_allowed", "/extend": "stale_fencing_token", "/report": "stale_fencing_token"}
+		elsewhere := map[string]string{"/settle": "transition_not_allowed", "/reissue": "transition_not_allowed", "/extend": "stale_fencing_token", "/report": "stale_fencing_token"}
 		for _, a := range w.Acts() {
 			c := w.full(a.Kinds[0])
 			r := w.do(c, a, text(w.actArgs(a)))

@@ -258,6 +258,7 @@ func (w *world) carriesOut(t *testing.T, worker, owner powers.Caller, act func(s
 		t.Fatal(err)
 	}
 	act("/settle", owner, fmt.Sprintf(`{"id":%d,"status":"failed","note":"I looked."}`, second.Intent.ID))
+	act("/reissue", owner, fmt.Sprintf(`{"id":%d}`, second.Intent.ID))
 }
 
 // An address that shows one thing shows that one, or refuses.

@@ -51,7 +51,7 @@ func operatorTools() Group {
 			What: "Records something you want done that reaches outside: spending, sending, publishing, deleting, deploying. " +
 				"It does not do it. A policy judges it at once; where the answer says pending_approval a person decides elsewhere, " +
 				"and you can wait with the state tool. The same action again today answers the same row with created false, so " +
-				"calling twice is safe. Not for notes or research that stay inside. Answers the intent and the policy's reasons.",
+				"calling twice is safe; what was rejected or failed stays so today, and only a person can give it another chance. Not for notes or research that stay inside. Answers the intent and the policy's reasons.",
 		}, (*operator.Operator).RecordIntent),
 
 		define(Spec{

@@ -67,6 +67,7 @@ const (
 	ReasonDenied              Reason = "denied_by_policy"
 	ReasonDecisionSettled     Reason = "decision_settled"
 	ReasonTaken               Reason = "name_taken"
+	ReasonLastOwner           Reason = "last_owner"
 	ReasonVersionRace         Reason = "version_race"
 	ReasonUnavailable         Reason = "unavailable"
 	ReasonInternal            Reason = "internal_error"
@@ -124,6 +125,7 @@ var reasonTable = []ReasonInfo{
 	{ReasonDenied, LayerPolicy, VerdictDeny, 403, "forbidden", "Only another policy would change that.", StepEscalateToHuman},
 	{ReasonDecisionSettled, LayerState, VerdictDeny, 409, "conflict", "A person's act is a record; only a person's further act changes what follows from it.", StepEscalateToHuman},
 	{ReasonTaken, LayerState, VerdictDeny, 409, "conflict", "Choose another name, or rotate or revoke what has it.", StepCorrectArguments},
+	{ReasonLastOwner, LayerState, VerdictDeny, 409, "conflict", "An account keeps at least one owner.", StepEscalateToHuman},
 	{ReasonVersionRace, LayerStore, VerdictUnavailable, 503, "unavailable", "Another write came first; nothing of this one was kept.", StepRetryAfter},
 	{ReasonUnavailable, LayerStore, VerdictUnavailable, 503, "unavailable", "The store could not be reached in time.", StepRetryAfter},
 	{ReasonInternal, LayerStore, VerdictUnavailable, 503, "unavailable", "A fault of reeve's own; it is in the log under the request's id.", StepRetryAfter},

@@ -10,6 +10,12 @@ const (
 	ScopeWorkClaim      Scope = "work:claim"
 )
 
+// AgentScopes is what an agent needs for every tool of the operator's own.
+func AgentScopes() []Scope { return []Scope{ScopeDecisionsWrite, ScopeIntentsWrite, ScopeStateRead} }
+
+// OwnerScopes is what a person needs for every act and every look.
+func OwnerScopes() []Scope { return []Scope{ScopeCommentsWrite, ScopeIntentsDecide, ScopeStateRead} }
+
 // Scopes lists every scope there is.
 func Scopes() []Scope {
 	return []Scope{ScopeStateRead, ScopeIntentsWrite, ScopeDecisionsWrite, ScopeIntentsDecide, ScopeCommentsWrite, ScopeWorkClaim}

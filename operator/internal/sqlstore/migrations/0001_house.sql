@@ -107,6 +107,8 @@ create table reeve_intents (
   outcome         text,
   supersedes      {{int}} references reeve_intents (id),
   superseded_by   {{int}} references reeve_intents (id),
+  reissues        {{int}} references reeve_intents (id),
+  reissued_as     {{int}} references reeve_intents (id),
   settled_by      text,
   settled_at      {{int}},
   created_at      {{int}} not null,
