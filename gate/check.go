@@ -1,6 +1,9 @@
 package gate
 
-import "unicode/utf8"
+import (
+	"unicode"
+	"unicode/utf8"
+)
 
 // Check reports everything that is malformed about an action, all at once, as
 // [FieldErrors]. It judges form only: whether the action may happen is for
@@ -11,6 +14,7 @@ func (a Action) Check() error {
 	errs.checkType(a.Type)
 	errs.checkTitle(a.Title)
 	errs.checkLine("recipient", a.Recipient, MaxRecipient)
+	errs.checkEdges("recipient", a.Recipient)
 	errs.checkMoney(a)
 	errs.checkBody(a.Body)
 	errs.checkList("labels", a.Labels, MaxLabels)
@@ -55,6 +59,7 @@ func (es *FieldErrors) checkTitle(title string) {
 		return
 	}
 	es.checkLine("title", title, MaxTitle)
+	es.checkEdges("title", title)
 }
 
 func (es *FieldErrors) checkBody(body string) {
@@ -74,6 +79,19 @@ func (es *FieldErrors) checkLine(field, s string, limit int) {
 	}
 	es.checkHygiene(field, s, Line)
 }
+
+// checkEdges refuses white space around a line: two that differ in nothing else
+// look the same to a person. A title of white space alone says nothing.
+func (es *FieldErrors) checkEdges(field, s string) {
+	first, _ := utf8.DecodeRuneInString(s)
+	last, _ := utf8.DecodeLastRuneInString(s)
+	if s != "" && (blank(first) || blank(last)) {
+		es.add(field, CodeTextUnhygienic, "take the white space off both ends of %s", field)
+	}
+}
+
+// blank knows white space, and the Braille pattern that looks like it.
+func blank(r rune) bool { return unicode.IsSpace(r) || r == 0x2800 }
 
 func (es *FieldErrors) checkHygiene(field, s string, kind TextKind) {
 	if plainASCII(s) {

@@ -44,11 +44,30 @@ func checkData(data jsontext.Value) *FieldError {
 					"the number that ends at byte %d is not held exactly by a double; write it as a string", dec.InputOffset())
 			}
 		case '"':
-			if strings.IndexByte(token.String(), 0) >= 0 {
-				return fieldError("data", CodeTextUnhygienic, "remove the NUL character before byte %d", dec.InputOffset())
+			if ferr := dataText(token.String(), isKey(dec)); ferr != nil {
+				return fieldError("data", CodeTextUnhygienic, "the text that ends at byte %d of data: %s", dec.InputOffset(), ferr.Message)
 			}
 		}
 	}
+}
+
+// isKey reports whether the string just read names a member: after one, an
+// object has been told an odd number of keys and values.
+func isKey(dec *jsontext.Decoder) bool {
+	kind, length := dec.StackIndex(dec.StackDepth())
+	return kind == '{' && length%2 == 1
+}
+
+// dataText holds a key to the hygiene of a line, so that no two keys look alike
+// for a hidden character, and a value to that of running text.
+func dataText(s string, key bool) *FieldError {
+	if plainASCII(s) {
+		return nil
+	}
+	if key {
+		return unhygienic(s, Line)
+	}
+	return unhygienic(s, Block)
 }
 
 func trimRight(b []byte) []byte {

@@ -127,11 +127,20 @@ func countVotes(ctx context.Context, tx core.Tx, row intentRow) (votes int64, er
 	return votes, err
 }
 
-// mayApprove holds a person to what the rule says of approvers.
-func mayApprove(p Person, who standing, row intentRow) error {
+// mayJudge holds a person to the roles that the rule names.
+func mayJudge(who standing, row intentRow) error {
 	if from := stored(row.Approvers); len(from) > 0 && !isOneOf(string(who.Role), from) {
 		return core.Refuse(core.ReasonApproverNotAllowed, "This needs an approver whose role is one of %s.", row.Approvers).
 			With("approvers", from)
+	}
+	return nil
+}
+
+// mayApprove is mayJudge, and keeps whoever asked from being one of several who
+// approve.
+func mayApprove(p Person, who standing, row intentRow) error {
+	if err := mayJudge(who, row); err != nil {
+		return err
 	}
 	if row.Quorum > 1 && row.RecordedBy == p.ID() {
 		return core.Refuse(core.ReasonSelfApproval, "You recorded this yourself, and it needs %d other people.", row.Quorum)
@@ -213,11 +222,11 @@ func (op *Operator) close(ctx context.Context, tx core.Tx, p Person, in ActInput
 // decide writes the board's decision, which is the record of the person's act and
 // is never rewritten. Each person approves an intent once.
 func decide(ctx context.Context, tx core.Tx, p Person, row intentRow, status, note string) (id int64, err error) {
-	if err := checkText("note", note, 2000); err != nil {
+	if err := checkWords("note", note, 2000); err != nil {
 		return 0, err
 	}
-	err = tx.Get(ctx, &id, `insert into reeve_decisions (project_id, intent_id, title, status, made_by, person_id, via, digest, policy_version, note, created_at, updated_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
+	err = tx.Get(ctx, &id, `insert into reeve_decisions (project_id, intent_id, title, status, made_by, updated_by, person_id, via, digest, policy_version, note, created_at, updated_at)
+		values ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, $11)
 		on conflict (intent_id, person_id) where status = 'approved' and intent_id is not null do nothing returning id`,
 		row.ProjectID, row.ID, row.Title, status, p.ID(), p.personID, string(p.via), row.Digest, row.PolicyVersion, note, tx.Micros())
 	if errors.Is(err, sql.ErrNoRows) {

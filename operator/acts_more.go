@@ -31,20 +31,18 @@ func (op *Operator) edit(ctx context.Context, tx core.Tx, p Person, in EditInput
 	if err != nil {
 		return Intent{}, err
 	}
-	if err := mayApprove(p, who, old); err != nil && old.Quorum == 1 {
+	if err := mayJudge(who, old); err != nil {
 		return Intent{}, err
 	}
+	// An edit does not wash off where the content came from.
+	in.Action.TaintedBy = union(in.Action.TaintedBy, stored(old.TaintedBy))
 	ws, err := settings(ctx, tx, p.projectID)
 	if err != nil {
 		return Intent{}, err
 	}
-	n, err := op.judge(ws, old.RecordedBy, in.Action, tx.Now())
+	n, err := op.judge(ctx, tx, ws, old.RecordedBy, in.Action)
 	if err != nil {
 		return Intent{}, err
-	}
-	if old.PolicyVersion != n.verdict.PolicyVersion {
-		op.log.Warn("an edit is judged by another policy than the one the intent was recorded under", "intent", old.ID,
-			"recorded_under", old.PolicyVersion, "now", n.verdict.PolicyVersion)
 	}
 	if err := sameKindOfAction(old, n); err != nil {
 		return Intent{}, err
@@ -53,9 +51,13 @@ func (op *Operator) edit(ctx context.Context, tx core.Tx, p Person, in EditInput
 	if old.RunID.Valid {
 		n.runID = &old.RunID.String
 	}
+	if old.Quorum > 1 && n.verdict.Effect == gate.Allow {
+		// One person's edit must not set going what takes several to approve.
+		n.verdict.Effect, n.expiresAt = gate.RequiresApproval, tx.Now().Add(op.pending)
+	}
 	n.verdict.Approval.Quorum = max(n.verdict.Approval.Quorum, int(old.Quorum))
 	n.verdict.Approval.From = narrower(stored(old.Approvers), n.verdict.Approval.From)
-	id, err := n.insert(ctx, tx)
+	id, err := n.insertFromAct(ctx, tx)
 	if err != nil {
 		return Intent{}, err
 	}
@@ -63,6 +65,16 @@ func (op *Operator) edit(ctx context.Context, tx core.Tx, p Person, in EditInput
 		return Intent{}, err
 	}
 	return op.edited(ctx, tx, p, ws, id)
+}
+
+// union is a followed by what of b is not in it.
+func union(a, b []string) []string {
+	for _, s := range b {
+		if !isOneOf(s, a) {
+			a = append(a[:len(a):len(a)], s)
+		}
+	}
+	return a
 }
 
 // narrower keeps an edit from loosening who has to approve, as it keeps the
@@ -171,7 +183,7 @@ func (op *Operator) Settle(ctx context.Context, p Person, in SettleInput) (Inten
 		if _, err := p.stand(ctx, tx, core.ScopeIntentsDecide); err != nil {
 			return Intent{}, err
 		}
-		if err := checkText("note", in.Note, 2000); err != nil {
+		if err := checkWords("note", in.Note, 2000); err != nil {
 			return Intent{}, err
 		}
 		to := gate.Status(in.Status)
@@ -238,7 +250,7 @@ func addComment(ctx context.Context, tx core.Tx, p Person, intent sql.NullInt64,
 	if text == "" {
 		return 0, core.Refuse(core.ReasonMissingField, "Say something: text is empty.").With("field", "text")
 	}
-	if err := checkText("text", text, 8000); err != nil {
+	if err := checkWords("text", text, 8000); err != nil {
 		return 0, err
 	}
 	err = tx.Get(ctx, &id, `insert into reeve_comments (project_id, intent_id, author, kind, person_id, via, body, created_at)

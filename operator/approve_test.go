@@ -212,7 +212,10 @@ func TestAnEditNeverLoosensWhoHasToApprove(t *testing.T) {
 		eva, _ := w.NewPerson(t, "eva", operator.RoleMember)
 		in := w.Record(t, spend("Desks", 100000))
 		// Below the bound the rule would ask for nobody in particular.
-		edited, err := w.Edit(ctx, max, operator.EditInput{ID: in.ID, Digest: in.Digest, Action: spend("Desks", 99999).Action})
+		below := operator.EditInput{ID: in.ID, Digest: in.Digest, Action: spend("Desks", 99999).Action}
+		_, err := w.Edit(ctx, max, below)
+		mustBe(t, err, operator.ErrApproverNotAllowed)
+		edited, err := w.Edit(ctx, w.Owner, below)
 		mustHave(t, err)
 		if edited.Quorum != 2 || edited.Status != gate.StatusPendingApproval {
 			t.Fatalf("%+v", edited)

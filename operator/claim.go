@@ -156,11 +156,11 @@ func (op *Operator) deniedNow(ctx context.Context, tx core.Tx, row intentRow) (b
 	if err != nil {
 		return false, err
 	}
-	if row.PolicyVersion != op.policy.Version() {
-		op.log.Warn("judged again by another policy than the one it was recorded under", "intent", row.ID,
-			"recorded_under", row.PolicyVersion, "now", op.policy.Version())
+	policy, err := op.policies.at(ctx, tx)
+	if err != nil {
+		return false, err
 	}
-	v := op.policy.Evaluate(row.action(), facts(ws, row.RecordedBy, tx.Now(), zone))
+	v := policy.Evaluate(row.action(), facts(ws, row.RecordedBy, tx.Now(), zone))
 	if v.Effect != gate.Deny {
 		return false, nil
 	}
@@ -276,6 +276,7 @@ func (op *Operator) report(ctx context.Context, tx core.Tx, p Principal, in Repo
 	if err := checkText("outcome", in.Outcome, 4000); err != nil {
 		return Intent{}, err
 	}
+	in.Outcome = gate.Redact(in.Outcome)
 	row, err := findIntent(ctx, tx, p.ProjectID(), in.ID, tx.Dialect().ForUpdate)
 	if err != nil {
 		return Intent{}, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator/internal/core"
 )
 
@@ -184,9 +185,7 @@ func (op *Operator) Authenticate(ctx context.Context, token string, via Via) (Pr
 	if err != nil {
 		return Principal{}, err
 	}
-	if err := op.touch(ctx, row); err != nil {
-		return Principal{}, core.Outage(err)
-	}
+	op.touch(ctx, row)
 	return row.principal(via), nil
 }
 
@@ -242,14 +241,22 @@ func (c credentialRow) principal(via Via) Principal {
 // write of every read.
 const touchEvery = time.Minute
 
-func (op *Operator) touch(ctx context.Context, c credentialRow) error {
+// touchWithin bounds how long noting the use may take. It is a courtesy: who looks
+// must not wait for who writes.
+const touchWithin = 250 * time.Millisecond
+
+func (op *Operator) touch(ctx context.Context, c credentialRow) {
 	now := core.Micros(op.db.Clock.Now())
 	if c.LastUsedAt.Valid && now-c.LastUsedAt.Int64 < touchEvery.Microseconds() {
-		return nil
+		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, touchWithin)
+	defer cancel()
 	_, err := op.db.Write.ExecContext(ctx, `update reeve_credentials set last_used_at = $1
 		where id = $2 and (last_used_at is null or last_used_at < $1)`, now, c.ID)
-	return err
+	if err != nil {
+		op.log.Warn("the last use of a credential was not noted", "credential", c.UID, "error", gate.Redact(err.Error()))
+	}
 }
 
 // localPrefix keeps the principals of local workers apart from those of

@@ -17,6 +17,7 @@ type Decision struct {
 	Status    string    `json:"status" doc:"pending, approved, rejected or parked."`
 	IntentID  *int64    `json:"intent_id" doc:"The intent that a person judged, if it is the record of that."`
 	MadeBy    string    `json:"made_by" doc:"Who made it."`
+	UpdatedBy string    `json:"updated_by" doc:"Who last moved it, and whose the note is."`
 	Via       Via       `json:"via" doc:"The way in that it came by."`
 	Note      string    `json:"note" doc:"Why, in their words."`
 	CreatedAt time.Time `json:"created_at" doc:"When it was made."`
@@ -29,16 +30,17 @@ type decisionRow struct {
 	Status    string        `db:"status"`
 	IntentID  sql.NullInt64 `db:"intent_id"`
 	MadeBy    string        `db:"made_by"`
+	UpdatedBy string        `db:"updated_by"`
 	Via       Via           `db:"via"`
 	Note      string        `db:"note"`
 	CreatedAt int64         `db:"created_at"`
 	UpdatedAt int64         `db:"updated_at"`
 }
 
-const decisionColumns = `id, title, status, intent_id, made_by, via, note, created_at, updated_at`
+const decisionColumns = `id, title, status, intent_id, made_by, updated_by, via, note, created_at, updated_at`
 
 func (r decisionRow) decision() Decision {
-	return Decision{ID: r.ID, Title: r.Title, Status: r.Status, IntentID: optionalInt(r.IntentID), MadeBy: r.MadeBy, Via: r.Via,
+	return Decision{ID: r.ID, Title: r.Title, Status: r.Status, IntentID: optionalInt(r.IntentID), MadeBy: r.MadeBy, UpdatedBy: r.UpdatedBy, Via: r.Via,
 		Note: r.Note, CreatedAt: core.FromMicros(r.CreatedAt), UpdatedAt: core.FromMicros(r.UpdatedAt)}
 }
 
@@ -59,13 +61,13 @@ func (op *Operator) OpenDecision(ctx context.Context, p Principal, title string)
 	if title == "" {
 		return Decision{}, core.Refuse(core.ReasonMissingField, "A decision has a title.")
 	}
-	if err := checkText("title", title, 300); err != nil {
+	if err := checkWords("title", title, 300); err != nil {
 		return Decision{}, err
 	}
 	var row decisionRow
 	err := op.inTx(ctx, func(tx core.Tx) error {
-		err := tx.Get(ctx, &row, `insert into reeve_decisions (project_id, title, status, made_by, via, digest, policy_version, note, created_at, updated_at)
-			values ($1, $2, 'pending', $3, $4, '', '', '', $5, $5) returning `+decisionColumns,
+		err := tx.Get(ctx, &row, `insert into reeve_decisions (project_id, title, status, made_by, updated_by, via, digest, policy_version, note, created_at, updated_at)
+			values ($1, $2, 'pending', $3, $3, $4, '', '', '', $5, $5) returning `+decisionColumns,
 			p.ProjectID(), title, p.ID(), string(p.Via()), tx.Micros())
 		if err != nil {
 			return err
@@ -101,7 +103,7 @@ func (op *Operator) UpdateDecision(ctx context.Context, p Principal, in UpdateDe
 	if in.Note != nil {
 		note = *in.Note
 	}
-	if err := checkText("note", note, 2000); err != nil {
+	if err := checkWords("note", note, 2000); err != nil {
 		return Decision{}, err
 	}
 	var row decisionRow
@@ -114,9 +116,9 @@ func (op *Operator) UpdateDecision(ctx context.Context, p Principal, in UpdateDe
 			return core.Refuse(core.ReasonDecisionSettled, "Decision %d is the record of what %s decided on intent %d.", old.ID, old.MadeBy, old.IntentID.Int64).
 				With("intent_id", old.IntentID.Int64)
 		}
-		err = tx.Get(ctx, &row, `update reeve_decisions set status = $1, note = $2, updated_at = $3
+		err = tx.Get(ctx, &row, `update reeve_decisions set status = $1, note = $2, updated_at = $3, updated_by = $5
 			where id = $4 and intent_id is null and status in ('pending', 'rejected', 'parked') and $1 in ('pending', 'rejected', 'parked')
-			returning `+decisionColumns, in.Status, note, tx.Micros(), in.ID)
+			returning `+decisionColumns, in.Status, note, tx.Micros(), in.ID, p.ID())
 		if errors.Is(err, sql.ErrNoRows) {
 			return core.Refuse(core.ReasonDecisionSettled, "Decision %d is %s; a person settled it.", old.ID, old.Status)
 		}

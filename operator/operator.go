@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -17,19 +16,19 @@ import (
 // would lack, and is the one thing that the adapters, the channels and an
 // embedding service share.
 type Operator struct {
-	db      *core.DB
-	policy  *gate.Policy
-	log     *slog.Logger
-	pending time.Duration
-	granted time.Duration
-	changes *signal
-	stopped *stopper
+	db       *core.DB
+	policies *policies
+	log      *slog.Logger
+	pending  time.Duration
+	granted  time.Duration
+	changes  *signal
+	stopped  *stopper
 }
 
 // Options adjusts an Operator. The zero value is good for production.
 type Options struct {
 	Clock   Clock         // nil: the machine's clock
-	Policy  *gate.Policy  // nil: gate.DefaultPolicy
+	Policy  *gate.Policy  // nil: the one in the database (LoadPolicy), else gate.DefaultPolicy
 	Logger  *slog.Logger  // nil: nothing is logged
 	Pending time.Duration // how long an intent waits for a person; 0: 24 h
 	Granted time.Duration // how long an approval waits for a worker; 0: 24 h
@@ -79,9 +78,6 @@ func (o *Options) filled() Options {
 	if out.Clock == nil {
 		out.Clock = core.SystemClock{}
 	}
-	if out.Policy == nil {
-		out.Policy = gate.DefaultPolicy()
-	}
 	if out.Logger == nil {
 		out.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -97,26 +93,14 @@ func (o *Options) filled() Options {
 // check refuses a policy that this version could only half obey. Without it every
 // spend under such a rule would be held back, and nobody would know why.
 func (o Options) check() error {
+	if o.Policy == nil {
+		return nil
+	}
 	return CheckPolicy(o.Policy)
 }
 
-// CheckPolicy says whether an Operator of this version can keep to a policy: it
-// keeps no budgets over time yet, only caps per act.
-func CheckPolicy(p *gate.Policy) error {
-	for _, b := range p.Budgets() {
-		where := "a cap"
-		if b.Rule != "" {
-			where = "rule " + b.Rule
-		}
-		if b.Window != gate.PerAct {
-			return fmt.Errorf("%s has a budget per %s, and this version of reeve keeps no budgets over time yet: use caps without a window", where, b.Window)
-		}
-	}
-	return nil
-}
-
 func newOperator(db *core.DB, o Options) *Operator {
-	return &Operator{db: db, policy: o.Policy, log: o.Logger, pending: o.Pending, granted: o.Granted, changes: newSignal(), stopped: newStopper()}
+	return &Operator{db: db, policies: &policies{fixed: o.Policy}, log: o.Logger, pending: o.Pending, granted: o.Granted, changes: newSignal(), stopped: newStopper()}
 }
 
 // Close closes the database. Calls under way end with an error.
@@ -128,8 +112,7 @@ func (op *Operator) StopWaiting() { op.stopped.stop() }
 
 // Ping says whether the database answers.
 func (op *Operator) Ping(ctx context.Context) error {
-	var one int64
-	return op.db.View().Get(ctx, &one, `select 1`)
+	return op.db.Ping(ctx)
 }
 
 // Database names the kind of database underneath: "sqlite" or "postgres".

@@ -84,8 +84,8 @@ func crowd(t *testing.T, w *operatortest.World, db *sql.DB, store string) {
 	execute(t, db, `insert into reeve_audit (account_id, project_id, at, principal, kind, via, action, args_digest, verdict, reason, layer,
 		intent_id, digest, policy_version, outcome, request_id)
 		select 1, 1, i, 'x', '', '', 'x', '', 'done', '', '', i, '', '', '', '' from `+series)
-	execute(t, db, `insert into reeve_decisions (project_id, intent_id, title, status, made_by, via, digest, policy_version, note, created_at, updated_at)
-		select 1, i, '', 'rejected', 'x', '', 'x', '', '', 1, 1 from `+series+` where i <= 5000`)
+	execute(t, db, `insert into reeve_decisions (project_id, intent_id, title, status, made_by, updated_by, via, digest, policy_version, note, created_at, updated_at)
+		select 1, i, '', 'rejected', 'x', 'x', '', 'x', '', '', 1, 1 from `+series+` where i <= 5000`)
 	execute(t, db, `insert into reeve_comments (project_id, intent_id, author, kind, via, body, created_at)
 		select 1, i, 'x', 'agent', '', 'x', 1 from `+series+` where i <= 5000`)
 	for status, n := range map[gate.Status]int{gate.StatusPendingApproval: 100, gate.StatusAllowed: 50, gate.StatusUnknown: 10, gate.StatusExecuting: 10} {

@@ -47,12 +47,12 @@ func (op *Operator) recordIntent(ctx context.Context, tx core.Tx, p Principal, i
 	if err != nil {
 		return Intent{}, err
 	}
-	n, err := op.judge(ws, p.ID(), in.Action, tx.Now())
+	n, err := op.judge(ctx, tx, ws, p.ID(), in.Action)
 	if err != nil {
 		return Intent{}, err
 	}
 	if in.RunID != nil {
-		if err := checkText("run_id", *in.RunID, 64); err != nil {
+		if err := checkWords("run_id", *in.RunID, 64); err != nil {
 			return Intent{}, err
 		}
 	}
@@ -85,7 +85,8 @@ type judged struct {
 
 // judge checks an action's form and asks the gate. An action that is not
 // well-formed is refused as input and leaves no row.
-func (op *Operator) judge(ws workspace, principal string, a gate.Action, now time.Time) (judged, error) {
+func (op *Operator) judge(ctx context.Context, tx core.Tx, ws workspace, principal string, a gate.Action) (judged, error) {
+	now := tx.Now()
 	a, err := wellFormedAction(a, ws.Currency)
 	if err != nil {
 		return judged{}, err
@@ -98,7 +99,11 @@ func (op *Operator) judge(ws workspace, principal string, a gate.Action, now tim
 	if err != nil {
 		return judged{}, err
 	}
-	v := op.policy.Evaluate(a, facts(ws, principal, now, zone))
+	policy, err := op.policies.at(ctx, tx)
+	if err != nil {
+		return judged{}, err
+	}
+	v := policy.Evaluate(a, facts(ws, principal, now, zone))
 	if a.AmountCents == nil && v.Effect == gate.Deny && v.Matched(amountRule) {
 		return judged{}, core.Refuse(core.ReasonAmountMissing, "A %s states its amount: give amount_cents in whole minor units.", a.Type).With("field", "action.amount_cents")
 	}
@@ -133,6 +138,19 @@ func wellFormedAction(a gate.Action, currency string) (gate.Action, error) {
 	}
 	a.Amount = "" // said once more in AmountCents and Currency, which are what is stored
 	return a, nil
+}
+
+// insertFromAct stores what a person's act made of another intent. It need not be
+// the only one of its key that day; but where the key is free it takes it, so that
+// the agent's recording of exactly this is the same intent and not a second one.
+func (n judged) insertFromAct(ctx context.Context, tx core.Tx) (int64, error) {
+	n.original = true
+	id, err := n.insert(ctx, tx)
+	if errors.Is(err, sql.ErrNoRows) {
+		n.original = false
+		id, err = n.insert(ctx, tx)
+	}
+	return id, err
 }
 
 // insert returns sql.ErrNoRows where the key is taken for the day. A conflict is
@@ -222,6 +240,18 @@ func checkText(field, text string, limit int) error {
 	}
 	if err := gate.CheckText(text, gate.Block); err != nil {
 		return core.Refuse(core.ReasonBadText, "%s holds hidden or control characters.", field).With("field", field).Because(err)
+	}
+	return nil
+}
+
+// checkWords is checkText for words that others will be shown. They must hold no
+// credential: a person who pastes one is told so before anybody reads it.
+func checkWords(field, text string, limit int) error {
+	if err := checkText(field, text, limit); err != nil {
+		return err
+	}
+	if len(gate.FindSecrets(text)) > 0 {
+		return core.Refuse(core.ReasonBadText, "%s holds a credential: take it out, and replace that credential.", field).With("field", field)
 	}
 	return nil
 }

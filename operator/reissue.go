@@ -46,7 +46,7 @@ func (op *Operator) reissue(ctx context.Context, tx core.Tx, p Person, id int64)
 	if err != nil {
 		return Intent{}, err
 	}
-	n, err := op.judge(ws, old.RecordedBy, old.action(), tx.Now())
+	n, err := op.judge(ctx, tx, ws, old.RecordedBy, old.action())
 	if err != nil {
 		return Intent{}, err
 	}
@@ -56,7 +56,7 @@ func (op *Operator) reissue(ctx context.Context, tx core.Tx, p Person, id int64)
 
 // chance stores the new intent, and ties the two together.
 func (op *Operator) chance(ctx context.Context, tx core.Tx, p Person, ws workspace, old intentRow, n judged) (Intent, error) {
-	id, err := n.insert(ctx, tx)
+	id, err := n.insertFromAct(ctx, tx)
 	if err != nil {
 		return Intent{}, err
 	}

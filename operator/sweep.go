@@ -72,8 +72,9 @@ func (op *Operator) reclaim(ctx context.Context, tx core.Tx) (int, error) {
 		if row.LeaseRetries.Int64 == 1 && row.ExpiresAt.Int64 > tx.Micros() {
 			to = gate.Status(row.ClaimedFrom.String)
 		}
-		n, err := tx.Exec(ctx, `update reeve_intents set status = $1, lease_until = null, updated_at = $2
-			where id = $3 and status = 'executing' and fencing_token = $4`, string(to), tx.Micros(), row.ID, row.FencingToken)
+		n, err := tx.Exec(ctx, `update reeve_intents set status = $1, lease_until = null, updated_at = $2, outcome = coalesce(outcome, $5)
+			where id = $3 and status = 'executing' and fencing_token = $4`, string(to), tx.Micros(), row.ID, row.FencingToken,
+			"The lease of "+row.LeaseHolder.String+" lapsed without a report.")
 		if err := changedOne(n, err); err != nil {
 			return 0, err
 		}

@@ -51,6 +51,7 @@ func (op *Operator) cancel(ctx context.Context, tx core.Tx, p Principal, id int6
 	if err := checkText("outcome", outcome, 4000); err != nil {
 		return Intent{}, err
 	}
+	outcome = gate.Redact(outcome)
 	row, err := findIntent(ctx, tx, p.ProjectID(), id, tx.Dialect().ForUpdate)
 	if err != nil {
 		return Intent{}, err

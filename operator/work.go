@@ -127,12 +127,13 @@ func (op *Operator) worker(p Principal, handlers map[string]Handler, opts *WorkO
 
 // next carries out at most one intent.
 func (w *worker) next(ctx context.Context) (worked bool, err error) {
+	asked := time.Now() // the lease begins no earlier
 	got, err := w.op.Claim(ctx, w.p, w.claim)
 	if err != nil || got.Job == nil {
 		return false, err
 	}
 	job := *got.Job
-	outcome, err := w.run(ctx, job)
+	outcome, err := w.run(ctx, job, asked.Add(w.lease))
 	if errors.Is(err, ErrOutcomeUnknown) {
 		w.op.log.Warn("outcome unknown", "intent", job.Intent.ID, "error", gate.Redact(err.Error()))
 		if w.idempotent(job) && ctx.Err() == nil {
@@ -140,7 +141,7 @@ func (w *worker) next(ctx context.Context) (worked bool, err error) {
 			// is its pause, and other intents have their turn.
 			return true, nil
 		}
-		return true, w.letGo(ctx, job)
+		return true, w.letGo(ctx, job, readable(err.Error()))
 	}
 	report := ReportInput{ID: job.Intent.ID, FencingToken: job.FencingToken, Status: string(gate.StatusSucceeded), Outcome: outcome}
 	if err != nil {
@@ -152,10 +153,10 @@ func (w *worker) next(ctx context.Context) (worked bool, err error) {
 
 // run calls the handler while another goroutine keeps the lease. A panic means
 // that nobody knows how far the handler came.
-func (w *worker) run(ctx context.Context, job Job) (outcome string, err error) {
+func (w *worker) run(ctx context.Context, job Job, until time.Time) (outcome string, err error) {
 	ctx, stop := w.jobContext(ctx)
 	var keeper sync.WaitGroup
-	keeper.Go(func() { w.keep(ctx, stop, job) })
+	keeper.Go(func() { w.keep(ctx, stop, job, until) })
 	defer keeper.Wait()
 	defer stop()
 	defer func() {
@@ -187,22 +188,42 @@ func (w *worker) jobContext(ctx context.Context) (context.Context, context.Cance
 }
 
 // keep extends the lease three times in its length, and stops the handler when
-// the lease is lost: from then on somebody else may act.
-func (w *worker) keep(ctx context.Context, stop context.CancelFunc, job Job) {
+// the lease is lost, or may be for all that this process can tell: from then on
+// somebody else may act.
+func (w *worker) keep(ctx context.Context, stop context.CancelFunc, job Job, until time.Time) {
 	tick := time.NewTicker(w.lease / 3)
 	defer tick.Stop()
+	end := time.NewTimer(time.Until(until))
+	defer end.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-end.C:
+			// The database may be out of reach for this process alone.
+			w.op.log.Error("the lease could not be extended; the handler is stopped", "intent", job.Intent.ID)
+			stop()
+			return
 		case <-tick.C:
 		}
-		_, err := w.op.Extend(ctx, w.p, ExtendInput{ID: job.Intent.ID, FencingToken: job.FencingToken, LeaseSeconds: w.claim.LeaseSeconds})
+		asked := time.Now()
+		err := w.extend(ctx, job)
 		if errors.Is(err, ErrStaleToken) {
 			stop()
 			return
 		}
+		if err == nil {
+			end.Reset(time.Until(asked.Add(w.lease)))
+		}
 	}
+}
+
+// extend must answer well within the lease, or keep would learn of its end too late.
+func (w *worker) extend(ctx context.Context, job Job) error {
+	ctx, cancel := context.WithTimeout(ctx, w.lease/3)
+	defer cancel()
+	_, err := w.op.Extend(ctx, w.p, ExtendInput{ID: job.Intent.ID, FencingToken: job.FencingToken, LeaseSeconds: w.claim.LeaseSeconds})
+	return err
 }
 
 // report must reach the store even when the worker is being stopped: the effect
@@ -227,11 +248,11 @@ func (w *worker) idempotent(job Job) bool { return w.handlers[job.Intent.ActionT
 
 // letGo ends the lease at once, so that the store need not wait for it to lapse.
 // That has to reach the store also when the worker is being stopped.
-func (w *worker) letGo(ctx context.Context, job Job) error {
+func (w *worker) letGo(ctx context.Context, job Job, why string) error {
 	ctx = context.WithoutCancel(ctx)
 	return w.op.inTx(ctx, func(tx core.Tx) error {
-		_, err := tx.Exec(ctx, `update reeve_intents set lease_until = `+tx.Dialect().NowMicros+`
-			where id = $1 and status = 'executing' and fencing_token = $2`, job.Intent.ID, job.FencingToken)
+		_, err := tx.Exec(ctx, `update reeve_intents set outcome = $3, lease_until = `+tx.Dialect().NowMicros+`
+			where id = $1 and status = 'executing' and fencing_token = $2`, job.Intent.ID, job.FencingToken, why)
 		if err != nil {
 			return err
 		}

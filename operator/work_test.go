@@ -35,8 +35,9 @@ func TestWorkReportsWhatTheHandlerSaid(t *testing.T) {
 		{"an error says that nothing was done", func(context.Context, operator.Job) (string, error) { return "", errors.New("no such vendor") }, gate.StatusFailed, "no such vendor"},
 		{"nobody knows", func(context.Context, operator.Job) (string, error) {
 			return "", fmt.Errorf("hung up: %w", operator.ErrOutcomeUnknown)
-		}, gate.StatusUnknown, ""},
-		{"a panic", func(context.Context, operator.Job) (string, error) { panic("token rv_agent_x") }, gate.StatusUnknown, ""},
+		}, gate.StatusUnknown, "hung up: it cannot be told whether the action was carried out"},
+		{"a panic", func(context.Context, operator.Job) (string, error) { panic("token rv_agent_x") }, gate.StatusUnknown,
+			"it cannot be told whether the action was carried out: the handler panicked"},
 		{"words that steer a terminal", func(context.Context, operator.Job) (string, error) { return "a\x1b[2Jb\x00\xff", nil }, gate.StatusSucceeded, "a\ufffd[2Jb\ufffd\ufffd"},
 		{"words without end", func(context.Context, operator.Job) (string, error) { return string(make([]byte, 1<<20)), nil }, gate.StatusSucceeded, "*"},
 	}

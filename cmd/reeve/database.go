@@ -106,29 +106,15 @@ func cause(err error) error {
 	return err
 }
 
-// judging is a database with the policy that this process judges by.
-type judging struct {
-	database `embed:""`
-	Policy   string `placeholder:"FILE" help:"Policy file to judge by; the embedded default policy when left out. Give it to every process on one database."`
-}
-
-// options reads the policy, before anything is opened or made.
-func (j judging) options() (*operator.Options, error) {
-	if j.Policy == "" {
-		return &operator.Options{}, nil
-	}
-	policy, err := loadPolicy(j.Policy)
-	return &operator.Options{Policy: policy}, err
-}
-
-func loadPolicy(file string) (*gate.Policy, error) {
-	text, err := os.ReadFile(file)
+// readPolicy reads and checks a policy file, before anything is opened or made.
+func readPolicy(file string) (text []byte, policy *gate.Policy, err error) {
+	text, err = os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("the policy file %s cannot be read: %w", file, cause(err))
+		return nil, nil, fmt.Errorf("the policy file %s cannot be read: %w", file, cause(err))
 	}
-	policy, err := gate.LoadPolicy(file, text)
+	policy, err = gate.LoadPolicy(file, text)
 	if err != nil {
-		return nil, fmt.Errorf("the policy file is not valid:\n%w", err)
+		return nil, nil, fmt.Errorf("the policy file is not valid:\n%w", err)
 	}
-	return policy, nil
+	return text, policy, operator.CheckPolicy(policy)
 }

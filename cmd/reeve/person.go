@@ -17,7 +17,7 @@ import (
 // a file with the person's own credential. Opening the database is not enough to
 // decide anything, so that an agent with a shell does not inherit a person's acts.
 type personal struct {
-	judging   `embed:""`
+	database  `embed:""`
 	TokenFile string `placeholder:"FILE" help:"File that holds your credential and nothing else. Without it you are asked on the terminal. A credential is never taken from an argument or from the environment."`
 	JSON      bool   `name:"json" help:"Answer in JSON; a refusal too."`
 }
@@ -29,12 +29,8 @@ type deed func(ctx context.Context, op *operator.Operator, person operator.Perso
 // do proves the person and lets them act. A refusal is written into the record,
 // as one by any other way in is.
 func (p *personal) do(k *kong.Context, c console, act string, d deed) error {
-	opts, err := p.options()
-	if err != nil {
-		return err
-	}
 	ctx := context.Background()
-	op, err := p.open(ctx, k, opts)
+	op, err := p.open(ctx, k, nil)
 	if err != nil {
 		return err
 	}

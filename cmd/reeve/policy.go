@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/reeve-go/reeve/gate"
-	"github.com/reeve-go/reeve/operator"
 )
 
 type policyCmd struct {
@@ -32,11 +31,8 @@ type policyCheckCmd struct {
 }
 
 func (p *policyCheckCmd) Run(c console) error {
-	policy, err := loadPolicy(p.File)
+	_, policy, err := readPolicy(p.File)
 	if err != nil {
-		return err
-	}
-	if err := operator.CheckPolicy(policy); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(c.out, "%s is valid: %d rules, version %s.\n", visibleLine(p.File), len(policy.Rules()), policy.Version())

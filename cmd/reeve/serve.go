@@ -31,7 +31,8 @@ const (
 )
 
 type serveCmd struct {
-	judging     `embed:""`
+	database    `embed:""`
+	Policy      string   `placeholder:"FILE" help:"Policy file to load into the database at the start. It holds for every process on the database, and stays when this flag is left out; the embedded default policy holds until one was loaded."`
 	Listen      string   `default:"127.0.0.1:3401" placeholder:"HOST:PORT" help:"Address to listen on, ${default} when left out; port 0 takes a free one."`
 	AllowHost   []string `placeholder:"NAME" help:"A name, besides loopback ones, that requests may be sent to. May be repeated. Needed where --listen is not on loopback."`
 	AllowOrigin []string `placeholder:"ORIGIN" help:"A web origin whose pages may call, as https://app.example. May be repeated."`
@@ -64,9 +65,12 @@ func (s *serveCmd) serve(ctx context.Context, k *kong.Context, c console) error 
 	if err != nil {
 		return err
 	}
-	opts, err := s.options()
-	if err != nil {
-		return err
+	var policy []byte
+	if s.Policy != "" {
+		var err error
+		if policy, _, err = readPolicy(s.Policy); err != nil {
+			return err
+		}
 	}
 	notify, err := notifyHook(s.Notify)
 	if err != nil {
@@ -77,12 +81,16 @@ func (s *serveCmd) serve(ctx context.Context, k *kong.Context, c console) error 
 		return err
 	}
 	defer listener.Close()
-	opts.Logger = slog.New(slog.NewJSONHandler(c.err, nil))
-	op, err := s.make(ctx, k, opts)
+	op, err := s.make(ctx, k, &operator.Options{Logger: slog.New(slog.NewJSONHandler(c.err, nil))})
 	if err != nil {
 		return err
 	}
 	defer op.Close()
+	if policy != nil {
+		if err := op.LoadPolicy(ctx, s.Policy, policy); err != nil {
+			return err
+		}
+	}
 	server, schedule, err := s.server(op)
 	if err != nil {
 		return err
@@ -153,16 +161,25 @@ func (s *serveCmd) server(op *operator.Operator) (*http.Server, *powers.Schedule
 	if err != nil {
 		return nil, nil, err
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/mcp", mcp)
-	mux.Handle("/", rest)
-	server := restadapter.Server(s.Listen, mux)
+	server := restadapter.Server(s.Listen, faces(mcp, rest))
 	server.ErrorLog = slog.NewLogLogger(op.Logger().Handler(), slog.LevelWarn)
 	server.RegisterOnShutdown(op.StopWaiting)
 	return server, schedule, nil
 }
 
 // warn is loud where more than this machine can reach the server.
+// faces sends a request to its adapter by the path as it came. A ServeMux would
+// redirect what is not canonical, before anybody looked at Host or credential.
+func faces(mcp, rest http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/mcp" {
+			mcp.ServeHTTP(w, r)
+			return
+		}
+		rest.ServeHTTP(w, r)
+	})
+}
+
 func (s *serveCmd) warn(c console, log *slog.Logger, address net.Addr) {
 	if onLoopback(address) {
 		return

@@ -18,7 +18,7 @@ import (
 )
 
 type workCmd struct {
-	judging    `embed:""`
+	database   `embed:""`
 	Handler    []string      `required:"" sep:"none" placeholder:"TYPE=HOOK" help:"What carries actions of a type out: TYPE=exec:COMMAND or TYPE=http:URL. May be repeated."`
 	Idempotent []string      `placeholder:"TYPE" help:"A type whose handler may safely run twice with one key, and is run again after a crash. May be repeated."`
 	Once       bool          `help:"Work off what is ready, then end."`
@@ -46,12 +46,7 @@ func (w *workCmd) Run(k *kong.Context, c console) error {
 	if err != nil {
 		return err
 	}
-	opts, err := w.options()
-	if err != nil {
-		return err
-	}
-	opts.Logger = log
-	op, err := w.open(ctx, k, opts)
+	op, err := w.open(ctx, k, &operator.Options{Logger: log})
 	if err != nil {
 		return err
 	}

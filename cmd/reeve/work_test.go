@@ -50,7 +50,7 @@ func TestAWorkerThatIsKilledHalfWay(t *testing.T) {
 			if !strings.Contains(list, "Nobody knows") || !strings.Contains(list, "Annual plan renewal") {
 				t.Errorf("the inbox shows:\n%s", list)
 			}
-			person.ok(t, "inbox", "settle", number(in.ID), "succeeded", "--note", "the bank says so")
+			person.ok(t, "inbox", "settle", number(in.ID), "succeeded", "--digest", in.Digest, "--note", "the bank says so")
 			if got := s.look(t, in.ID); got.Status != "succeeded" || *got.Outcome != "the bank says so" {
 				t.Errorf("settled as %+v", got)
 			}
@@ -167,12 +167,14 @@ func TestWhatIsApprovedLaterIsCarriedOutToo(t *testing.T) {
 	})
 }
 
-func TestAWorkerObeysThePolicyItIsGiven(t *testing.T) {
+func TestAWorkerObeysThePolicyThatWasLoadedLast(t *testing.T) {
 	p := newPlace(t, "sqlite")
 	s := p.serve(t)
 	in := s.approve(t, s.personIn(t, p), renewal)
 	p.file(t, "hard.yaml", "version: 1\nextends: default\nrules:\n  - {id: no-spending, match: {types: [spend]}, effect: deny, reason: Not this month.}\n")
-	p.ok(t, "work", "--once", "--policy", "hard.yaml", "--handler", "spend=exec:touch ran")
+	other := p.start(t, "serve", "--listen", "127.0.0.1:0", "--policy", "hard.yaml")
+	eventually(t, "the second server is ready", func() bool { return strings.Contains(other.out.String(), "ready") })
+	p.ok(t, "work", "--once", "--handler", "spend=exec:touch ran")
 	if _, err := os.Stat(filepath.Join(p.dir, "ran")); err == nil {
 		t.Error("it carried out what its policy denies")
 	}

@@ -55,9 +55,10 @@ func (c *command) judge(ctx context.Context, cmd *exec.Cmd, err error, complaint
 	return fmt.Errorf("%s%s", state, because(complaints))
 }
 
-// killed tells the exit codes that mean a signal: -1 is Go's word for it, and a
-// shell whose child was killed ends with 128 plus the signal's number.
-func killed(code int) bool { return code < 0 || code > 128 && code <= 128+64 }
+// killed tells the exit codes of a command that was cut off: -1 is Go's word for a
+// signal, a shell whose child was killed ends with 128 plus the signal's number,
+// and 255 is what ssh ends with when the connection broke.
+func killed(code int) bool { return code < 0 || code > 128 && code <= 128+64 || code == 255 }
 
 // because is the last thing a command complained of.
 func because(complaints *tail) string {
@@ -68,12 +69,14 @@ func because(complaints *tail) string {
 	return ""
 }
 
-// inherited is an environment without what opens reeve itself.
+// inherited is an environment without what opens reeve itself, and without hooks,
+// whose addresses may hold a password.
 func inherited(environ []string) []string {
 	out := make([]string, 0, len(environ))
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
-		if strings.HasPrefix(name, "REEVE_TOKEN") || name == "REEVE_DATABASE_URL" {
+		switch {
+		case strings.HasPrefix(name, "REEVE_TOKEN"), name == "REEVE_DATABASE_URL", name == "REEVE_NOTIFY", name == "REEVE_HANDLER":
 			continue
 		}
 		out = append(out, entry)

@@ -147,8 +147,8 @@ func TestThePanicOfAHandlerRollsItsTransactionBack(t *testing.T) {
 			wrote := 0
 			f.handle = func(ctx context.Context) (any, error) {
 				return nil, db.InTx(ctx, func(tx core.Tx) error {
-					_, err := tx.Exec(ctx, `insert into reeve_decisions (project_id, title, status, made_by, via, digest, policy_version, note, created_at, updated_at)
-						values ($1, 'half done', 'pending', 'test', 'test', '', '', '', 1, 1)`, project)
+					_, err := tx.Exec(ctx, `insert into reeve_decisions (project_id, title, status, made_by, updated_by, via, digest, policy_version, note, created_at, updated_at)
+						values ($1, 'half done', 'pending', 'test', 'test', 'test', '', '', '', 1, 1)`, project)
 					if err != nil {
 						t.Error(err)
 					}

@@ -111,6 +111,9 @@ type DB struct {
 	Write, Read *sqlx.DB
 	Dialect     Dialect
 	Clock       Clock
+	// Intact says whether what was opened is still what others would open; nil
+	// where that cannot change.
+	Intact func() error
 }
 
 // Close closes both pools.
@@ -125,16 +128,21 @@ func (db *DB) Close() error {
 // is run again before the caller is told to retry.
 const maxTries = 8
 
+// maxRacing bounds how long it is run again: SQLite waits for the writer's lock by
+// itself, and a caller should hear of an outage before it gives up.
+const maxRacing = 5 * time.Second
+
 // InTx runs f in a transaction of its own and commits it. A transaction that
 // the database rolled back for a race (serialization, deadlock, busy) is run
 // again, whole; f must therefore have no effect outside the transaction.
 func (db *DB) InTx(ctx context.Context, f func(Tx) error) error {
+	began := time.Now()
 	for try := 1; ; try++ {
 		err := db.tryTx(ctx, f)
 		if err == nil || !IsRace(err) {
 			return err
 		}
-		if try == maxTries || ctx.Err() != nil {
+		if try == maxTries || ctx.Err() != nil || time.Since(began) > maxRacing {
 			return Refuse(ReasonVersionRace, "Another write came first; nothing was kept.").Because(err)
 		}
 		pause := time.Duration(1+rand.IntN(4<<try)) * time.Millisecond
@@ -157,6 +165,9 @@ func (db *DB) tryTx(ctx context.Context, f func(Tx) error) error {
 	if err := f(tx); err != nil {
 		return err
 	}
+	if err := db.intact(); err != nil {
+		return err
+	}
 	if err := sqlTx.Commit(); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
@@ -164,6 +175,23 @@ func (db *DB) tryTx(ctx context.Context, f func(Tx) error) error {
 		f()
 	}
 	return nil
+}
+
+// intact keeps what nobody will find again from being acknowledged.
+func (db *DB) intact() error {
+	if db.Intact == nil {
+		return nil
+	}
+	return db.Intact()
+}
+
+// Ping says whether the database answers, and is the one that was opened.
+func (db *DB) Ping(ctx context.Context) error {
+	if err := db.intact(); err != nil {
+		return err
+	}
+	var one int64
+	return db.View().Get(ctx, &one, `select 1`)
 }
 
 // now cuts to microseconds, so that what is compared in Go is what is stored.

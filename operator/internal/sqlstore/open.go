@@ -66,7 +66,7 @@ func OpenSQLite(ctx context.Context, dir string, clock core.Clock) (*core.DB, er
 	// where its own busy handler is not.
 	write.SetMaxOpenConns(1)
 	read.SetMaxOpenConns(8)
-	db := &core.DB{Write: write, Read: read, Dialect: sqliteDialect, Clock: clock}
+	db := &core.DB{Write: write, Read: read, Dialect: sqliteDialect, Clock: clock, Intact: sameFile(file)}
 	if err := checkSQLiteVersion(ctx, write); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -91,11 +91,27 @@ func makeFile(dir string) (string, error) {
 	return file, f.Close()
 }
 
+// sameFile watches over the name of the database file. SQLite goes on writing into
+// a file that was moved away or deleted, where nobody will find it again.
+func sameFile(file string) func() error {
+	opened, err := os.Stat(file)
+	return func() error {
+		now, errNow := os.Stat(file)
+		if err := errors.Join(err, errNow); err != nil {
+			return fmt.Errorf("the database file is gone: %w", err)
+		}
+		if !os.SameFile(opened, now) {
+			return errors.New("another file stands in the place of the database; start again")
+		}
+		return nil
+	}
+}
+
 // sqliteDSN sets the pragmas on every connection that the pool ever opens.
 func sqliteDSN(file, txlock, more string) string {
 	path := (&url.URL{Path: file}).EscapedPath()
 	return "file:" + path + "?_txlock=" + txlock +
-		"&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=foreign_keys(1)" + more
+		"&_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=foreign_keys(1)" + more
 }
 
 func checkSQLiteVersion(ctx context.Context, db *sqlx.DB) error {

@@ -156,7 +156,7 @@ func TestAFolderOfAnyNameCanHoldADatabase(t *testing.T) {
 func TestEveryPooledConnectionHasItsPragmas(t *testing.T) {
 	ctx := context.Background()
 	db := mustOpen(t, t.TempDir())
-	pragmas := map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "10000"}
+	pragmas := map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "5000"}
 	check := func(pool string, c *sql.Conn, more map[string]string) {
 		t.Helper()
 		for _, all := range []map[string]string{pragmas, more} {

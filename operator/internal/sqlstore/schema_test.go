@@ -28,7 +28,7 @@ var goodRows = []struct {
 		"recipient": "", "currency": "", "body": "", "labels": "[]", "tainted_by": "[]", "data": "", "status": "allowed",
 		"policy_decision": "allow", "policy_reasons": "[]", "policy_rules": "[]", "policy_version": "1", "approvers": "[]",
 		"recorded_by": "agent:a", "recorded_kind": "agent", "expires_at": 5, "created_at": 1, "updated_at": 1}},
-	{"reeve_decisions", row{"id": 1, "project_id": 1, "title": "t", "status": "pending", "made_by": "agent:a", "via": "mcp", "digest": "",
+	{"reeve_decisions", row{"id": 1, "project_id": 1, "title": "t", "status": "pending", "made_by": "agent:a", "updated_by": "agent:a", "via": "mcp", "digest": "",
 		"policy_version": "", "note": "", "created_at": 1, "updated_at": 1}},
 	{"reeve_comments", row{"id": 1, "project_id": 1, "author": "agent:a", "kind": "agent", "via": "mcp", "body": "x", "created_at": 1}},
 	{"reeve_audit", row{"id": 1, "at": 1, "principal": "p", "kind": "", "via": "", "action": "x", "args_digest": "", "verdict": "done",
@@ -133,7 +133,7 @@ func TestOnePersonsApprovalOfOneIntentIsOneRow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		vote := row{"id": 1, "project_id": 1, "intent_id": 1, "person_id": 1, "title": "t", "status": "approved", "made_by": "human:ana",
+		vote := row{"id": 1, "project_id": 1, "intent_id": 1, "person_id": 1, "title": "t", "status": "approved", "made_by": "human:ana", "updated_by": "human:ana",
 			"via": "x", "digest": "d", "policy_version": "", "note": "", "created_at": 1, "updated_at": 1}
 		if err := insert(t, db, "reeve_decisions", vote); err != nil {
 			t.Fatal(err)

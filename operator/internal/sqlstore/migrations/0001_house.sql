@@ -73,7 +73,8 @@ create table reeve_intents (
   day             text not null,
   idempotency_key text not null,
   digest          text not null,
-  -- 1: recorded, and owner of its key for the day. 0: made from another one.
+  -- 1: owner of its key for the day. 0: made of another one by a person's act,
+  -- while the key was taken.
   original        {{int}} not null default 1 check (original in (0, 1)),
   type            text not null,
   title           text not null,
@@ -134,6 +135,7 @@ create table reeve_decisions (
   title          text not null,
   status         text not null check (status in ('pending', 'approved', 'rejected', 'parked')),
   made_by        text not null,
+  updated_by     text not null,
   person_id      {{int}} references reeve_people (id),
   via            text not null,
   digest         text not null,
@@ -187,6 +189,13 @@ create table reeve_audit (
 create index reeve_audit_page on reeve_audit (project_id, id);
 create index reeve_audit_repeat on reeve_audit (account_id, principal, action, reason, at) where verdict = 'deny';
 create index reeve_audit_intent on reeve_audit (intent_id, id) where intent_id is not null;
+
+-- What processes on one database have to agree about.
+create table reeve_settings (
+  name       text not null primary key,
+  value      text not null,
+  updated_at {{int}} not null
+){{strict}};
 
 create table reeve_outbox (
   id           {{pk}},

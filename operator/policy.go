@@ -1,0 +1,124 @@
+package operator
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/operator/internal/core"
+)
+
+// policies says which policy holds at a moment. Either the Operator was given one
+// and keeps to it, or it follows the one that stands in the database, so that
+// every process on it judges alike, and from the same moment on.
+type policies struct {
+	fixed    *gate.Policy
+	followed atomic.Pointer[followed]
+}
+
+// followed is a stored policy that was compiled before.
+type followed struct {
+	sum    string // SHA-256 of its text
+	policy *gate.Policy
+}
+
+// The settings that hold the stored policy.
+const (
+	settingPolicy    = "policy"
+	settingPolicySum = "policy_sha256"
+)
+
+// storedPolicyName is what messages call the policy of the database.
+const storedPolicyName = "stored policy"
+
+// CheckPolicy says whether an Operator of this version can keep to a policy: it
+// keeps no budgets over time yet, only caps per act.
+func CheckPolicy(p *gate.Policy) error {
+	for _, b := range p.Budgets() {
+		where := "a cap"
+		if b.Rule != "" {
+			where = "rule " + b.Rule
+		}
+		if b.Window != gate.PerAct {
+			return fmt.Errorf("%s has a budget per %s, and this version of reeve keeps no budgets over time yet: use caps without a window", where, b.Window)
+		}
+	}
+	return nil
+}
+
+// LoadPolicy makes the text of a policy file (YAML or JSON) the policy of the
+// database. It holds from the next look on, in every process that was not given a
+// policy of its own, until another one is loaded. The same text again changes
+// nothing. Errors are gate's, with file, line and rule.
+func (op *Operator) LoadPolicy(ctx context.Context, file string, text []byte) error {
+	p, err := gate.LoadPolicy(file, text)
+	if err != nil {
+		return err
+	}
+	if err := CheckPolicy(p); err != nil {
+		return err
+	}
+	return op.inTx(ctx, func(tx core.Tx) error {
+		changed, err := set(ctx, tx, settingPolicySum, core.SHA256Hex(text))
+		if err != nil || !changed {
+			return err
+		}
+		if _, err := set(ctx, tx, settingPolicy, string(text)); err != nil {
+			return err
+		}
+		return tx.Audit(ctx, core.AuditRow{Principal: localPrincipal, Via: core.ViaLibrary, Action: "load_policy",
+			Verdict: core.VerdictDone, PolicyVersion: p.Version(), Outcome: "policy " + p.Version()})
+	})
+}
+
+func set(ctx context.Context, tx core.Tx, name, value string) (changed bool, err error) {
+	n, err := tx.Exec(ctx, `insert into reeve_settings (name, value, updated_at) values ($1, $2, $3)
+		on conflict (name) do update set value = excluded.value, updated_at = excluded.updated_at
+		where reeve_settings.value <> excluded.value`, name, value, tx.Micros())
+	return n == 1, err
+}
+
+// Policy is the policy that holds now.
+func (op *Operator) Policy(ctx context.Context) (*gate.Policy, error) {
+	var p *gate.Policy
+	err := op.inView(ctx, func(tx core.Tx) error {
+		var err error
+		p, err = op.policies.at(ctx, tx)
+		return err
+	})
+	return p, err
+}
+
+// at is the policy of a transaction's moment. A stored one is read whole only when
+// it is not the one that was read before.
+func (ps *policies) at(ctx context.Context, tx core.Tx) (*gate.Policy, error) {
+	if ps.fixed != nil {
+		return ps.fixed, nil
+	}
+	var sum string
+	err := tx.Get(ctx, &sum, `select value from reeve_settings where name = $1`, settingPolicySum)
+	if errors.Is(err, sql.ErrNoRows) {
+		return gate.DefaultPolicy(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if last := ps.followed.Load(); last != nil && last.sum == sum {
+		return last.policy, nil
+	}
+	var text string
+	if err := tx.Get(ctx, &text, `select value from reeve_settings where name = $1`, settingPolicy); err != nil {
+		return nil, err
+	}
+	p, err := gate.LoadPolicy(storedPolicyName, []byte(text))
+	if err != nil {
+		// It was valid where it was loaded. A binary that cannot read it must not
+		// judge by anything milder.
+		return nil, fmt.Errorf("the policy of the database cannot be read by this version of reeve: %w", err)
+	}
+	ps.followed.Store(&followed{core.SHA256Hex([]byte(text)), p})
+	return p, nil
+}
