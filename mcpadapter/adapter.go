@@ -18,6 +18,7 @@ type schedule interface {
 	Authenticate(context.Context, powers.Presented) (powers.Caller, *powers.Answer)
 	Call(context.Context, powers.Caller, string, []byte) powers.Answer
 	Refuse(context.Context, powers.Caller, string, error) powers.Answer
+	RefuseCall(context.Context, powers.Caller, string, []byte, error) powers.Answer
 }
 
 // adapter is the part that knows no transport: one server for everybody, the
@@ -70,6 +71,7 @@ type inbound struct {
 	// that, so it is carried along and joined again in the middleware.
 	gone context.Context
 
+	body      []byte         // the whole message, once it has arrived
 	tool      string         // the tool's name as the client wrote it
 	arguments []byte         // the call's arguments, which the SDK never sees
 	refused   *powers.Answer // what was decided before the SDK was asked, if anything

@@ -43,6 +43,10 @@ func (s *still) Authenticate(context.Context, powers.Presented) (powers.Caller, 
 func (s *still) Call(context.Context, powers.Caller, string, []byte) powers.Answer {
 	return powers.Answer{JSON: s.answer, OK: true, Status: http.StatusOK}
 }
+func (s *still) RefuseCall(ctx context.Context, c powers.Caller, action string, _ []byte, err error) powers.Answer {
+	return s.Refuse(ctx, c, action, err)
+}
+
 func (s *still) Refuse(context.Context, powers.Caller, string, error) powers.Answer {
 	return broken(actionNone)
 }

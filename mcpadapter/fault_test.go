@@ -54,6 +54,10 @@ func (f *faked) Visible(p operator.Principal, face powers.Face) []*powers.Tool {
 	return f.schedule.Visible(p, face)
 }
 
+func (f *faked) RefuseCall(ctx context.Context, c powers.Caller, action string, _ []byte, err error) powers.Answer {
+	return f.Refuse(ctx, c, action, err)
+}
+
 func (f *faked) Refuse(ctx context.Context, c powers.Caller, action string, err error) powers.Answer {
 	if f.refuse != nil {
 		f.refuse()

@@ -142,6 +142,7 @@ func (f *front) authenticate(w http.ResponseWriter, r *http.Request, in *inbound
 
 // serve answers a body that has arrived.
 func (f *front) serve(w http.ResponseWriter, r *http.Request, in *inbound, body []byte) {
+	in.body = body
 	m, fail := parse(body)
 	if fail != nil {
 		f.refuseRPC(w, r, in, fail)
@@ -172,7 +173,7 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request, in *inbound, body 
 // refuseRPC tells a refusal of the body: as the result of the call where it is
 // sure which call that is, else as a JSON-RPC error with the envelope in it.
 func (f *front) refuseRPC(w http.ResponseWriter, r *http.Request, in *inbound, fail *fault) {
-	answer := f.refuse(r.Context(), in.caller, f.catalog.action(fail.tool), fail.err)
+	answer := f.refuse(r.Context(), in.caller, f.catalog.action(fail.tool), in.body, fail.err)
 	if fail.call {
 		in.tool, in.refused = fail.tool, &answer
 		f.passRefused(w, r, in, fail.id)
@@ -184,5 +185,5 @@ func (f *front) refuseRPC(w http.ResponseWriter, r *http.Request, in *inbound, f
 // refuseHTTP tells a refusal of the request as such, before its body is read.
 func (f *front) refuseHTTP(w http.ResponseWriter, r *http.Request, in *inbound, err error) {
 	abandon(w, r)
-	writeEnvelope(w, f.refuse(r.Context(), in.caller, actionNone, err))
+	writeEnvelope(w, f.refuse(r.Context(), in.caller, actionNone, nil, err))
 }

@@ -215,6 +215,7 @@ type envelope struct {
 	Reason  string `json:"reason"`
 	Action  string `json:"action"`
 	Message string `json:"message"`
+	Repeat  int    `json:"repeat"`
 }
 
 func readEnvelope(t *testing.T, raw []byte) envelope {

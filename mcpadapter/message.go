@@ -170,6 +170,22 @@ func (m *message) callOf() (tool string, arguments []byte, f *fault) {
 	return text(name), arguments, nil
 }
 
+// argumentsIn finds a call's arguments in a message that was refused, so that the
+// same mistake counts as the same over every face; the whole message where there
+// are none to be sure of.
+func argumentsIn(body []byte) []byte {
+	at := body
+	for _, name := range []string{"params", "arguments"} {
+		members, _ := powers.Members(at) // what is wrong with the rest does not matter here
+		value, ok := only(members, name)
+		if !ok {
+			return body
+		}
+		at = value
+	}
+	return at
+}
+
 // only is the value of the one member of that name. Of two that disagree
 // neither may be believed.
 func only(members []powers.Member, name string) ([]byte, bool) {

@@ -113,7 +113,7 @@ func (a *adapter) elsewhere(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.C
 		plain, ok := strings.CutPrefix(in.tool, a.catalog.prefix)
 		if !ok {
 			// The schedule may know this name, but it was never listed without the prefix.
-			return a.refuse(ctx, in.caller, actionNone, operator.Refuse(reasonUnknownTool, "There is no tool of that name here; every name begins with %s.", a.catalog.prefix))
+			return a.refuse(ctx, in.caller, actionNone, nil, operator.Refuse(reasonUnknownTool, "There is no tool of that name here; every name begins with %s.", a.catalog.prefix))
 		}
 		return a.schedule.Call(ctx, in.caller, plain, in.arguments)
 	}), nil
@@ -126,7 +126,7 @@ func (a *adapter) answer(ctx context.Context, call func(*inbound) powers.Answer)
 	defer func() {
 		if p := recover(); p != nil {
 			a.logPanic(in, methodCallTool, p)
-			res = a.result(in, a.refuse(ctx, in.caller, a.catalog.action(in.tool),
+			res = a.result(in, a.refuse(ctx, in.caller, a.catalog.action(in.tool), in.body,
 				operator.Refuse(reasonInternal, "A fault of reeve's own stopped this call.")))
 		}
 	}()
@@ -177,7 +177,7 @@ func (a *adapter) logPanic(in *inbound, method string, p any) {
 
 // refuse asks the schedule for an envelope, and makes a plain one where the
 // schedule itself is what fails.
-func (a *adapter) refuse(ctx context.Context, c powers.Caller, action string, err error) (answer powers.Answer) {
+func (a *adapter) refuse(ctx context.Context, c powers.Caller, action string, body []byte, err error) (answer powers.Answer) {
 	defer func() {
 		if p := recover(); p != nil {
 			a.logPanic(&inbound{caller: c}, "refusing", p)
@@ -187,7 +187,10 @@ func (a *adapter) refuse(ctx context.Context, c powers.Caller, action string, er
 	if action == actionNone {
 		c.ToolPrefix = "" // it is no tool's name
 	}
-	return a.schedule.Refuse(ctx, c, action, err)
+	if body == nil {
+		return a.schedule.Refuse(ctx, c, action, err)
+	}
+	return a.schedule.RefuseCall(ctx, c, action, argumentsIn(body), err)
 }
 
 // broken is the envelope that needs nobody: an outage of our own.

@@ -9,9 +9,12 @@ import (
 const (
 	// HeaderTimeout is how long a client may take to send a request's headers.
 	HeaderTimeout = 5 * time.Second
-	// MaxHeader is the most that a request's headers may hold, in bytes. net/http
-	// allows 4 KiB on top of it before it answers 431 by itself.
+	// MaxHeader is the most that a request's headers may hold, in bytes.
 	MaxHeader = 16 << 10
+
+	// netHTTPSlack is what net/http allows on top of what it is told, before it
+	// answers 431 by itself.
+	netHTTPSlack = 4 << 10
 
 	idleTimeout = 2 * time.Minute
 )
@@ -34,7 +37,7 @@ func Server(addr string, handler http.Handler) *http.Server {
 		Addr:              addr,
 		Handler:           handler,
 		ReadHeaderTimeout: HeaderTimeout,
-		MaxHeaderBytes:    MaxHeader,
+		MaxHeaderBytes:    MaxHeader - netHTTPSlack,
 		IdleTimeout:       idleTimeout,
 	}
 }

@@ -165,7 +165,7 @@ func TestHeadersWithoutEndAreRefused(t *testing.T) {
 
 func TestTheServerGivesHeadersFiveSecondsAndAnswersNoLimit(t *testing.T) {
 	s := Server("127.0.0.1:1", http.NotFoundHandler())
-	if s.ReadHeaderTimeout != 5*time.Second || s.MaxHeaderBytes != 16<<10 || s.WriteTimeout != 0 || s.ReadTimeout != 0 || s.Addr != "127.0.0.1:1" || s.Handler == nil {
+	if s.ReadHeaderTimeout != 5*time.Second || s.MaxHeaderBytes != 12<<10 || s.WriteTimeout != 0 || s.ReadTimeout != 0 || s.Addr != "127.0.0.1:1" || s.Handler == nil {
 		t.Errorf("%+v", s)
 	}
 }

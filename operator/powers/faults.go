@@ -109,5 +109,10 @@ func moneyReason(code gate.Code) core.Reason {
 
 // field writes a JSON Pointer as people write fields: action.amount_cents.
 func field(pointer string) string {
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", "."))
+	const enough = 100 // bytes; a place deeper than that is known well enough
+	path := strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", ".")
+	if len(path) > enough {
+		path = strings.ToValidUTF8(path[:enough], "") + "…"
+	}
+	return strings.NewReplacer("~1", "/", "~0", "~").Replace(path)
 }

@@ -284,6 +284,13 @@ func (s *Schedule) Refuse(ctx context.Context, c Caller, action string, err erro
 	return s.refuseDigest(ctx, c, action, "", err)
 }
 
+// RefuseCall is Refuse for a call whose arguments the adapter has, and could not
+// even hand on. Like every other refusal it is counted with them, so that three
+// different mistakes are not taken for one that is repeated.
+func (s *Schedule) RefuseCall(ctx context.Context, c Caller, action string, raw []byte, err error) Answer {
+	return s.refuseDigest(ctx, c, action, argsDigest(raw), err)
+}
+
 // recordWithin bounds how long the record of a refusal may take. It is written
 // also when the caller has gone: leaving early must not be a way around it.
 const recordWithin = 5 * time.Second
