@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -23,9 +25,10 @@ type judgement struct {
 // act is one of the operator's acts on an intent.
 type act func(*operator.Operator, context.Context, operator.Person, operator.ActInput) (operator.Intent, error)
 
-func (j *judgement) run(k *kong.Context, c console, name, question string, do act) error {
+// run shows, asks and acts; purpose ends the sentence "Type this to …".
+func (j *judgement) run(k *kong.Context, c console, name, purpose string, do act) error {
 	return j.do(k, c, name, func(ctx context.Context, op *operator.Operator, person operator.Person) error {
-		digest, err := j.seen(ctx, c, op, person, question)
+		digest, err := j.seen(ctx, c, op, person, sight{j.ID, j.Digest, purpose})
 		if err != nil {
 			return err
 		}
@@ -40,16 +43,27 @@ func (j *judgement) run(k *kong.Context, c console, name, question string, do ac
 // errNotSeen is somebody who would decide on what they did not look at.
 const errNotSeen = usageError("nobody decides on what they did not see: look at it with \"reeve inbox show\", then give its digest with --digest")
 
-// errNotConfirmed is a person who looked, and said no.
-var errNotConfirmed = errors.New("you did not say yes, so nothing was changed")
+// errNotConfirmed is a person who looked, and left it.
+var errNotConfirmed = errors.New("the end of the digest was not typed, so nothing was changed")
+
+// errTooNarrow is a terminal on which nobody could read what they decide on.
+var errTooNarrow = fmt.Errorf("this terminal has fewer than %d columns, too few to show what you would decide on: make it wider", narrowest)
+
+// sight is what a person says they saw: an intent, and its digest unless they are
+// shown it now. The purpose ends the sentence "Type this to …".
+type sight struct {
+	id      int64
+	digest  string
+	purpose string
+}
 
 // seen is the digest of what the person was shown: the one they name, or that of
 // what they are shown here and now.
-func (j *judgement) seen(ctx context.Context, c console, op *operator.Operator, person operator.Person, question string) (string, error) {
-	if j.Digest != "" {
-		return j.Digest, nil
+func (p *personal) seen(ctx context.Context, c console, op *operator.Operator, person operator.Person, s sight) (string, error) {
+	if s.digest != "" {
+		return s.digest, nil
 	}
-	if j.JSON {
+	if p.JSON {
 		return "", errNotSeen
 	}
 	tty, err := attended(c.in)
@@ -57,17 +71,33 @@ func (j *judgement) seen(ctx context.Context, c console, op *operator.Operator, 
 		return "", errNotSeen
 	}
 	defer tty.Close()
-	in, err := op.ShowIntent(ctx, person, j.ID)
+	in, err := op.ShowIntent(ctx, person, s.id)
 	if err != nil {
 		return "", err
 	}
 	// It is shown where it is asked, wherever the output goes.
-	showIntent(tty, op.Now(), in)
-	yes, err := confirm(tty, "\n"+question+" [y/N] ")
+	return in.Digest, ask(tty, op.Now(), in, s.purpose)
+}
+
+// confirming is how many characters of the digest a person types.
+const confirming = 4
+
+// ask shows an intent, and asks for the end of its digest.
+func ask(tty *os.File, now time.Time, in operator.Intent, purpose string) error {
+	page := newPage(tty)
+	if page.width < narrowest {
+		return errTooNarrow
+	}
+	page.intent(now, in)
+	page.say("")
+	page.deciding(in)
+	page.say("")
+	question := fmt.Sprintf("Type the last %d characters of the digest to %s, or press Enter to leave it: ", confirming, purpose)
+	yes, err := confirm(tty, question, in.Digest[max(0, len(in.Digest)-confirming):])
 	if err == nil && !yes {
 		err = errNotConfirmed
 	}
-	return in.Digest, err
+	return err
 }
 
 // tell says where the intent stands after an act.
@@ -91,7 +121,7 @@ type inboxApproveCmd struct {
 }
 
 func (a *inboxApproveCmd) Run(k *kong.Context, c console) error {
-	return a.run(k, c, "approve_intent", "Approve exactly this?", (*operator.Operator).Approve)
+	return a.run(k, c, "approve_intent", "approve exactly this", (*operator.Operator).Approve)
 }
 
 type inboxRejectCmd struct {
@@ -99,7 +129,7 @@ type inboxRejectCmd struct {
 }
 
 func (r *inboxRejectCmd) Run(k *kong.Context, c console) error {
-	return r.run(k, c, "reject_intent", "Reject this for good?", (*operator.Operator).Reject)
+	return r.run(k, c, "reject_intent", "reject this for good", (*operator.Operator).Reject)
 }
 
 type inboxIgnoreCmd struct {
@@ -107,7 +137,7 @@ type inboxIgnoreCmd struct {
 }
 
 func (i *inboxIgnoreCmd) Run(k *kong.Context, c console) error {
-	return i.run(k, c, "ignore_intent", "Close this without a judgement?", (*operator.Operator).Ignore)
+	return i.run(k, c, "ignore_intent", "close this without a judgement", (*operator.Operator).Ignore)
 }
 
 type inboxRevokeCmd struct {
@@ -115,7 +145,7 @@ type inboxRevokeCmd struct {
 }
 
 func (r *inboxRevokeCmd) Run(k *kong.Context, c console) error {
-	return r.run(k, c, "revoke_intent", "Take this back?", (*operator.Operator).Revoke)
+	return r.run(k, c, "revoke_intent", "take this back", (*operator.Operator).Revoke)
 }
 
 type inboxRespondCmd struct {
@@ -153,15 +183,42 @@ type inboxSettleCmd struct {
 	personal `embed:""`
 	ID       int64  `arg:"" help:"The intent's number."`
 	Status   string `arg:"" enum:"succeeded,failed" help:"What really happened: succeeded or failed."`
+	Digest   string `placeholder:"HEX" help:"The digest of what you were shown, as \"reeve inbox show\" prints it. Without it you are shown it now, on a terminal, and asked."`
 	Note     string `placeholder:"TEXT" help:"How you know, for the record."`
 }
 
 func (s *inboxSettleCmd) Run(k *kong.Context, c console) error {
 	return s.do(k, c, "settle_intent", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
+		digest, err := s.seen(ctx, c, op, person, sight{s.ID, s.Digest, "settle this as " + s.Status})
+		if err != nil {
+			return err
+		}
+		// What is executed has a digest that never changes, so that looking first
+		// is as good as looking in the same transaction.
+		present, err := op.ShowIntent(ctx, person, s.ID)
+		if err != nil {
+			return err
+		}
+		if present.Digest != digest {
+			return otherDigest(present)
+		}
 		out, err := op.Settle(ctx, person, operator.SettleInput{ID: s.ID, Status: s.Status, Note: s.Note})
 		if err != nil {
 			return err
 		}
 		return s.tell(c, out)
 	})
+}
+
+// otherDigest refuses to settle something else than what was looked at, as the
+// other acts do.
+func otherDigest(present operator.Intent) error {
+	var r *operator.Refusal
+	if !errors.As(operator.ErrDigestMismatch, &r) {
+		return operator.ErrDigestMismatch
+	}
+	refusal := *r // the sentinel stays as it is
+	refusal.Message = "This is not what you were shown; here it is as it is now."
+	refusal.Details = map[string]any{"present": present}
+	return &refusal
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"strconv"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 	"github.com/go-json-experiment/json"
@@ -36,7 +38,7 @@ func (*inboxCmd) Help() string {
     reeve inbox show 7
     reeve inbox approve 7
 
-On a terminal, approve shows what would be carried out and asks. Elsewhere it wants --digest, as show prints it: nobody approves what they did not see.`
+On a terminal, approve shows what would be carried out and asks for the end of its digest. Elsewhere it wants --digest, as show prints it: nobody approves what they did not see. What stands to the right of a │ is data, whoever wrote it; ⟨U+200C⟩ and ⟨40 spaces⟩ stand for what would not be seen.`
 }
 
 type inboxListCmd struct {
@@ -56,7 +58,8 @@ func (l *inboxListCmd) Run(k *kong.Context, c console) error {
 		if l.JSON {
 			return printJSON(c.out, map[string]any{"intents": found})
 		}
-		return listWaiting(c.out, op.Now(), found, l.Limit)
+		listWaiting(c.out, op.Now(), found, l.Limit)
+		return nil
 	})
 }
 
@@ -80,7 +83,7 @@ func (s *inboxShowCmd) Run(k *kong.Context, c console) error {
 }
 
 // listWaiting prints what waits, and apart from it what nobody knows the end of.
-func listWaiting(w io.Writer, now time.Time, found []operator.Intent, limit int) error {
+func listWaiting(w io.Writer, now time.Time, found []operator.Intent, limit int) {
 	var waiting, unknown []operator.Intent
 	for _, in := range found {
 		if in.Status == gate.StatusUnknown {
@@ -89,34 +92,37 @@ func listWaiting(w io.Writer, now time.Time, found []operator.Intent, limit int)
 			waiting = append(waiting, in)
 		}
 	}
+	p := newPage(w)
 	if len(found) == 0 {
-		_, err := fmt.Fprintln(w, "Nothing waits for you.")
-		return err
+		p.say("Nothing waits for you.")
 	}
-	if err := listTable(w, now, "Waiting for you:", waiting); err != nil {
-		return err
-	}
-	if err := listTable(w, now, "Nobody knows whether these were carried out; find out, then settle them:", unknown); err != nil {
-		return err
-	}
+	p.intents(now, "Waiting for you:", waiting)
+	p.intents(now, "Nobody knows whether these were carried out; find out, then settle them:", unknown)
 	if len(found) == limit {
-		fmt.Fprintf(w, "There may be more: this is the oldest %d (--limit).\n", limit)
+		p.say("There may be more: this is the oldest %d (--limit).", limit)
 	}
-	return nil
 }
 
-func listTable(w io.Writer, now time.Time, heading string, list []operator.Intent) error {
+// The columns of the list that hold what somebody else wrote, and their greatest
+// widths in cells.
+const (
+	typeColumn, toColumn, titleColumn = 1, 4, 5
+	widestTo, widestTitle             = 40, 80
+)
+
+func (p *page) intents(now time.Time, heading string, list []operator.Intent) {
 	if len(list) == 0 {
-		return nil
+		return
 	}
-	fmt.Fprintln(w, heading)
-	table := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "  ID\tTYPE\tAMOUNT\tEXPIRES IN\tTO\tTITLE")
+	p.say("%s", heading)
+	t := table{page: p}
+	t.row(plain("ID"), plain("TYPE"), plain("AMOUNT"), plain("EXPIRES IN"), plain("TO"), plain("TITLE"))
 	for _, in := range list {
-		fmt.Fprintf(table, "  %d\t%s\t%s\t%s\t%s\t%s\n", in.ID, visibleLine(in.ActionType), moneyOf(in), expiresIn(in, now),
-			short(visibleLine(orDash(in.Recipient)), 40), short(visibleLine(in.Title), 80))
+		t.row(plain(strconv.FormatInt(in.ID, 10)), visible(in.ActionType, exactly().cell()), plain(moneyOf(in)), plain(expiresIn(in, now)),
+			cut(visible(orDash(in.Recipient), exactly().watched().cell()), widestTo), cut(visible(in.Title, prose().watched().cell()), widestTitle))
 	}
-	return table.Flush()
+	t.print(squeeze{titleColumn, 24}, squeeze{toColumn, 20}, squeeze{titleColumn, 12}, squeeze{toColumn, 12},
+		squeeze{typeColumn, 8}, squeeze{titleColumn, 5}, squeeze{toColumn, 5})
 }
 
 func orDash(s *string) string {
@@ -145,12 +151,35 @@ func expiresIn(in operator.Intent, now time.Time) string {
 	return inWords(in.ExpiresAt.Sub(now))
 }
 
-// printJSON prints a value for programs.
+// printJSON prints a value for programs. People look at it too, on a terminal or
+// in their editor, so that a character which does not show itself is escaped: it
+// is the same JSON value.
 func printJSON(w io.Writer, value any) error {
 	text, err := json.Marshal(value, jsontext.WithIndent("  "), json.Deterministic(true))
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s\n", text)
+	_, err = fmt.Fprintf(w, "%s\n", escaped(text))
 	return err
 }
+
+// escaped writes what does not show itself as \uXXXX. Outside its strings JSON is
+// plain ASCII, so that only strings change.
+func escaped(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for _, r := range string(text) {
+		switch {
+		case r == '\n' || r >= ' ' && r <= '~' || r > '~' && escapeless(r):
+			out = utf8.AppendRune(out, r)
+		default:
+			for _, unit := range utf16.Encode([]rune{r}) {
+				out = fmt.Appendf(out, `\u%04x`, unit)
+			}
+		}
+	}
+	return out
+}
+
+// escapeless tells whether a character may stand for itself in JSON: the brackets
+// of our notes may, since there are no notes in it.
+func escapeless(r rune) bool { return shows(r) || r == '⟨' || r == '⟩' }

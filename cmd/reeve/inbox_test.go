@@ -80,6 +80,12 @@ func TestNobodyDecidesOnWhatTheyDidNotSee(t *testing.T) {
 			t.Errorf("it does not show what stands there now:\n%s", stale.out)
 		}
 	}
+	person.run(t, "inbox", "settle", number(in.ID), "failed").refused(t, 2, "--digest")
+	person.run(t, "inbox", "settle", number(in.ID), "failed", "--json").refused(t, 2, "--digest")
+	other := person.run(t, "inbox", "settle", number(in.ID), "failed", "--digest", strings.Repeat("0", 64))
+	if other.refused(t, 1, "not what you were shown"); !strings.Contains(other.out, in.Digest) {
+		t.Errorf("it does not show what stands there now:\n%s", other.out)
+	}
 	asJSON := person.run(t, "inbox", "approve", number(in.ID), "--digest", "0", "--json")
 	var envelope struct {
 		OK     bool
@@ -206,7 +212,7 @@ func TestWhatAnAgentWroteCannotSteerTheTerminal(t *testing.T) {
 		`"labels":["a, b","c"],"tainted_by":["obs-1"],"data":{"big":9007199254740991,"deep":{"list":[1,2.5,"x"]}}}`)
 	person := s.personIn(t, p)
 	shown := person.ok(t, "inbox", "show", number(in.ID))
-	for _, want := range []string{"“a, b”, “c”", "“obs-1”", "│ Dear Bo,", "│ Around it:", "│   digest      0000", "│ \tthanks", `│   "big": 9007199254740991`, `│       2.5,`} {
+	for _, want := range []string{"“a, b”, “c”", "“obs-1”", "│ Dear Bo,", "│ Around it:", "│   digest⟨6 spaces⟩0000", "│ ⟨U+0009⟩thanks", `│   "big": 9007199254740991`, `│       2.5,`} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("show lacks %q:\n%s", want, shown)
 		}
@@ -218,6 +224,26 @@ func TestWhatAnAgentWroteCannotSteerTheTerminal(t *testing.T) {
 	}
 	if strings.Count(shown, "\nAround it:\n") != 1 {
 		t.Errorf("a heading is forged:\n%s", shown)
+	}
+}
+
+func TestWhatDoesNotShowItselfIsShownInTheInbox(t *testing.T) {
+	p := newPlace(t, "sqlite")
+	s := p.serve(t)
+	const key, value = "می\u200cخ", "a\u00a0b" // the characters themselves, and no escapes
+	in := s.record(t, `{"type":"send","title":"`+key+` p\u0430ypal","recipient":"billing@p\u0430ypal.example","labels":["`+key+`"],"data":{"`+key+`":"`+value+`"}}`)
+	person, id := s.personIn(t, p), number(in.ID)
+	shown := person.ok(t, "inbox", "show", id)
+	for _, want := range []string{"title     │ می\u200cخ p\u0430ypal ⟨mixed scripts: U+0430⟩\n", "billing@p\u0430ypal.example ⟨mixed scripts: U+0430⟩\n",
+		"“می⟨U+200C⟩خ”", `"می⟨U+200C⟩خ": "a⟨U+00A0⟩b"`} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("show lacks %q:\n%s", want, shown)
+		}
+	}
+	for _, text := range []string{person.ok(t, "inbox", "show", id, "--json"), person.with("EDITOR=sh -c 'cat $0; sed -i s/a.u00a0b/c/ $0'").ok(t, "inbox", "edit", id)} {
+		if !strings.Contains(text, `"می\u200cخ": "a\u00a0b"`) {
+			t.Errorf("the JSON lacks the escapes:\n%s", text)
+		}
 	}
 }
 

@@ -75,22 +75,27 @@ func attended(in *os.File) (*os.File, error) {
 	return terminal()
 }
 
-// longestAnswer bounds the answer to a question.
+// longestAnswer bounds the answer to a question, in bytes.
 const longestAnswer = 64
 
-// confirm asks a question whose answer is no unless it is yes.
-func confirm(tty *os.File, question string) (bool, error) {
+// confirm asks for a word that could not be known before it was shown. What was
+// typed or pasted before the question is thrown away: nobody answers what they
+// were not asked. An empty word is never confirmed.
+func confirm(tty *os.File, question, word string) (bool, error) {
+	if err := discardInput(tty); err != nil {
+		return false, fmt.Errorf("what was typed before the question could not be thrown away, so it is not asked; give --digest: %w", err)
+	}
 	fmt.Fprint(tty, question)
 	answer := make([]byte, longestAnswer)
 	n, err := tty.Read(answer) // a terminal gives a line at a time
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, fmt.Errorf("the answer could not be read: %w", err)
 	}
-	switch strings.ToLower(strings.TrimSpace(string(answer[:n]))) {
-	case "y", "yes":
-		return true, nil
+	// The rest of a longer line must not become the shell's next command.
+	if err := discardInput(tty); err != nil {
+		return false, fmt.Errorf("the rest of the answer could not be thrown away: %w", err)
 	}
-	return false, nil
+	return word != "" && strings.EqualFold(strings.TrimSpace(string(answer[:n])), word), nil
 }
 
 // readUpTo fills b as far as there is something to read.

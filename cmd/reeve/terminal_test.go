@@ -89,7 +89,13 @@ func (s *sitting) end() (int, string) {
 	return -1, ""
 }
 
-const askToken, askApproval = "Your credential", "Approve exactly this? [y/N] "
+const (
+	askToken    = "Your credential"
+	askApproval = "Type the last 4 characters of the digest to approve exactly this, or press Enter to leave it: "
+)
+
+// tail is what a person types who read the digest.
+func tail(in intent) string { return in.Digest[len(in.Digest)-4:] }
 
 func TestAPersonApprovesOnATerminal(t *testing.T) {
 	p := newPlace(t, "sqlite")
@@ -99,18 +105,20 @@ func TestAPersonApprovesOnATerminal(t *testing.T) {
 		code       int
 		status     string
 	}{
-		{"y approves", "y\n", 0, "approved"},
-		{"YES approves", "YES\n", 0, "approved"},
-		{"n does not", "n\n", 1, "pending_approval"},
+		{"the end of the digest approves", "TAIL\n", 0, "approved"},
+		{"and so it does in capitals, with blanks around it", " UPPER \n", 0, "approved"},
+		{"y does not", "y\n", 1, "pending_approval"},
 		{"a bare return does not", "\n", 1, "pending_approval"},
-		{"another word does not", "yep\n", 1, "pending_approval"},
+		{"a part of it does not", "PART\n", 1, "pending_approval"},
+		{"more than it does not", "xTAIL\n", 1, "pending_approval"},
 		{"an end of input does not", "\x04", 1, "pending_approval"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := s.record(t, `{"type":"spend","title":"Wish","amount_cents":`+number(int64(i)+100)+`}`)
 			at := p.sit(t, "inbox", "approve", number(in.ID))
 			at.answer(askToken, s.person+"\n")
-			at.answer(askApproval, c.keys)
+			keys := strings.NewReplacer("TAIL", tail(in), "UPPER", strings.ToUpper(tail(in)), "PART", tail(in)[1:]).Replace(c.keys)
+			at.answer(askApproval, keys)
 			code, shown := at.end()
 			if code != c.code {
 				t.Errorf("exit %d, want %d:\n%s", code, c.code, shown)
@@ -125,6 +133,67 @@ func TestAPersonApprovesOnATerminal(t *testing.T) {
 				t.Errorf("the intent is %s, want %s", got.Status, c.status)
 			}
 		})
+	}
+}
+
+func TestEachActOnATerminalAsksForTheEndOfTheDigest(t *testing.T) {
+	p := newPlace(t, "sqlite")
+	s := p.serve(t)
+	person := s.personIn(t, p)
+	for i, c := range []struct{ act, purpose, status string }{
+		{"reject", "to reject this for good", "rejected"}, {"ignore", "to close this without a judgement", "cancelled"}, {"revoke", "to take this back", "cancelled"}} {
+		in := s.record(t, `{"type":"spend","title":"Wish","amount_cents":`+number(int64(i)+100)+`}`)
+		left := person.sit(t, "inbox", c.act, number(in.ID))
+		left.answer(c.purpose, "y\n")
+		if code, shown := left.end(); code != 1 || s.look(t, in.ID).Status != "pending_approval" {
+			t.Errorf("%s by y: exit %d\n%s", c.act, code, shown)
+		}
+		at := person.sit(t, "inbox", c.act, number(in.ID))
+		at.answer(c.purpose, tail(in)+"\n")
+		if code, shown := at.end(); code != 0 || s.look(t, in.ID).Status != c.status {
+			t.Errorf("%s: exit %d\n%s", c.act, code, shown)
+		}
+	}
+}
+
+func TestSettlingOnATerminalShowsAndAsks(t *testing.T) {
+	p := newPlace(t, "sqlite")
+	s := p.serve(t)
+	person := s.personIn(t, p)
+	in := s.approve(t, person, renewal)
+	p.start(t, "work", "--once", "--lease", "1s", "--handler", "spend=exec:kill -9 $PPID; sleep 5").ended(t, 10*time.Second)
+	eventually(t, "unknown", func() bool { return s.look(t, in.ID).Status == "unknown" })
+	for _, c := range []struct{ keys, status string }{{"\n", "unknown"}, {tail(in) + "\n", "failed"}} {
+		at := person.sit(t, "inbox", "settle", number(in.ID), "failed")
+		at.answer("to settle this as failed, or press Enter to leave it: ", c.keys)
+		if _, shown := at.end(); s.look(t, in.ID).Status != c.status || !strings.Contains(shown, "In short, intent") {
+			t.Errorf("after %q it is %s:\n%s", c.keys, s.look(t, in.ID).Status, shown)
+		}
+	}
+}
+
+func TestWhatWasTypedBeforeTheQuestionIsNoAnswer(t *testing.T) {
+	p := newPlace(t, "sqlite")
+	s := p.serve(t)
+	in := s.record(t, renewal)
+	person := s.personIn(t, p)
+	// Somebody knows the digest, and pastes its end while nothing is shown yet.
+	at := person.sitShell(t, "echo ready; sleep 1; "+shellQuoted(program)+" inbox approve "+number(in.ID)+"; cat")
+	at.answer("ready", tail(in)+"\ny\n"+tail(in)+"\n")
+	at.answer(askApproval, "\n")
+	at.answer("nothing was changed", "\x04")
+	if code, shown := at.end(); s.look(t, in.ID).Status != "pending_approval" {
+		t.Errorf("it is %s; exit %d\n%s", s.look(t, in.ID).Status, code, shown)
+	}
+}
+
+func TestANarrowTerminalIsNotAskedOn(t *testing.T) {
+	p := newPlace(t, "sqlite")
+	s := p.serve(t)
+	in := s.record(t, renewal)
+	at := s.personIn(t, p).sitShell(t, "stty cols 19 rows 24; "+shellQuoted(program)+" inbox approve "+number(in.ID))
+	if code, shown := at.end(); code != 1 || !strings.Contains(shown, "fewer than 20 columns") || strings.Contains(shown, "In short") {
+		t.Errorf("exit %d\n%s", code, shown)
 	}
 }
 
