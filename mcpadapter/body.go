@@ -29,7 +29,7 @@ func abandon(w http.ResponseWriter, r *http.Request) {
 // read takes in the whole body, up to the limit and within the time.
 func (f *front) read(w http.ResponseWriter, r *http.Request) ([]byte, *fault) {
 	tooLarge := &fault{status: http.StatusRequestEntityTooLarge, code: jsonrpc.CodeInvalidRequest,
-		err: operator.Refuse(reasonTooLarge, "The body must not be longer than %d bytes.", f.maxBody)}
+		err: operator.Refuse(operator.ReasonTooLarge, "The body must not be longer than %d bytes.", f.maxBody)}
 	if r.ContentLength > f.maxBody {
 		abandon(w, r)
 		return nil, tooLarge
@@ -45,7 +45,7 @@ func (f *front) read(w http.ResponseWriter, r *http.Request) ([]byte, *fault) {
 	if !timer.Stop() || late.Load() {
 		abandon(w, r)
 		return nil, &fault{status: http.StatusRequestTimeout, code: jsonrpc.CodeInvalidRequest,
-			err: operator.Refuse(reasonTooSlow, "The body did not arrive whole within %s.", f.bodyTimeout)}
+			err: operator.Refuse(operator.ReasonTooSlow, "The body did not arrive whole within %s.", f.bodyTimeout)}
 	}
 	if isTooLarge(err) {
 		abandon(w, r)
@@ -53,7 +53,7 @@ func (f *front) read(w http.ResponseWriter, r *http.Request) ([]byte, *fault) {
 	}
 	if err != nil {
 		return nil, &fault{status: http.StatusBadRequest, code: jsonrpc.CodeParseError,
-			err: operator.Refuse(reasonNotJSON, "The body ended before it was whole.")}
+			err: operator.Refuse(operator.ReasonNotJSON, "The body ended before it was whole.")}
 	}
 	return buf.Bytes(), nil
 }

@@ -85,12 +85,12 @@ func (f *front) recovered(w http.ResponseWriter, r *http.Request, in *inbound) {
 func (f *front) enter(w http.ResponseWriter, r *http.Request, in *inbound) bool {
 	origins := r.Header.Values("Origin")
 	if !f.doors.Host(r.Host) {
-		f.refuseHTTP(w, r, in, operator.Refuse(reasonForeignOrigin,
+		f.refuseHTTP(w, r, in, operator.Refuse(operator.ReasonForeignOrigin,
 			"This server does not answer to the name in the Host header."))
 		return false
 	}
 	if !f.doors.Origin(origins) {
-		f.refuseHTTP(w, r, in, operator.Refuse(reasonForeignOrigin,
+		f.refuseHTTP(w, r, in, operator.Refuse(operator.ReasonForeignOrigin,
 			"Pages of this Origin may not call this server."))
 		return false
 	}
@@ -102,7 +102,7 @@ func (f *front) enter(w http.ResponseWriter, r *http.Request, in *inbound) bool 
 		preflight(w, r)
 	default:
 		w.Header().Set("Allow", allowedMethods)
-		f.refuseHTTP(w, r, in, operator.Refuse(reasonMethod,
+		f.refuseHTTP(w, r, in, operator.Refuse(operator.ReasonMethod,
 			"This address takes POST only: it keeps no session, so there is no stream to open and none to end."))
 	}
 	return false
@@ -117,7 +117,7 @@ func (f *front) isJSON(w http.ResponseWriter, r *http.Request, in *inbound) bool
 	if err == nil && media == "application/json" && (charset == "" || charset == "utf-8") && plain {
 		return true
 	}
-	f.refuseHTTP(w, r, in, operator.Refuse(reasonMediaType,
+	f.refuseHTTP(w, r, in, operator.Refuse(operator.ReasonMediaType,
 		"The body must be JSON in UTF-8, uncompressed, sent as Content-Type: application/json."))
 	return false
 }

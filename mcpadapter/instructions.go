@@ -1,10 +1,19 @@
 package mcpadapter
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/reeve-go/reeve/operator/powers"
+)
 
 // instructions is what a client reads before its first call.
 func (c *catalog) instructions() string {
-	record := c.prefix + "operator_record_action_intent"
+	record := "the intent tool"
+	for _, r := range c.rows {
+		if r.tool.Class == powers.Gate {
+			record = r.name
+		}
+	}
 	return strings.Join([]string{
 		"Whatever reaches the outside world (spending, sending, publishing, deleting, deploying) you record as an intent with " + record + "; recording it does not do it.",
 		"A fixed policy judges the intent at once: it is allowed, denied, or waits for a person, who decides somewhere else; no tool here approves anything, so do not look for one.",

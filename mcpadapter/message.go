@@ -63,7 +63,7 @@ func parse(raw []byte) (*message, *fault) {
 func notARequest(raw []byte, err error) *fault {
 	switch {
 	case startsWith(raw, '['):
-		err = operator.Refuse(reasonBatch, "The body is an array of requests; send one request at a time.")
+		err = operator.Refuse(operator.ReasonBatch, "The body is an array of requests; send one request at a time.")
 	case !json.Valid(raw):
 		return &fault{status: http.StatusBadRequest, code: jsonrpc.CodeParseError, err: err}
 	}
@@ -112,20 +112,20 @@ func readRequest(members []powers.Member, who fault) (*message, *fault) {
 		return nil, who.as(jsonrpc.CodeInvalidRequest, operator.Refuse(reason, format, args...))
 	}
 	if key := misspelt(members, requestKeys); key != "" {
-		return invalid(reasonUnknownKey, "The request has a key %q; the keys of JSON-RPC are lower case.", key)
+		return invalid(operator.ReasonUnknownKey, "The request has a key %q; the keys of JSON-RPC are lower case.", key)
 	}
 	if version, _ := only(members, "jsonrpc"); text(version) != "2.0" {
-		return invalid(reasonInvalidValue, `The request must say "jsonrpc": "2.0".`)
+		return invalid(operator.ReasonInvalidValue, `The request must say "jsonrpc": "2.0".`)
 	}
 	method, ok := only(members, "method")
 	if !ok || !startsWith(method, '"') {
-		return invalid(reasonMissingField, "The request must name its method in a string; this server asks nothing, so there is nothing to respond to.")
+		return invalid(operator.ReasonMissingField, "The request must name its method in a string; this server asks nothing, so there is nothing to respond to.")
 	}
 	m := &message{method: text(method)}
 	if id, ok := only(members, "id"); ok {
 		if !exactID(id) {
 			who.id = echoable(id)
-			return invalid(reasonInvalidValue, "The request's id must be a string, or a whole number of at most 9007199254740991 either way.")
+			return invalid(operator.ReasonInvalidValue, "The request's id must be a string, or a whole number of at most 9007199254740991 either way.")
 		}
 		m.id = id
 	}
@@ -141,10 +141,10 @@ func (m *message) withParams(members []powers.Member, who fault) (*message, *fau
 	}
 	inner, err := powers.Members(params)
 	if err != nil {
-		return nil, who.as(jsonrpc.CodeInvalidParams, operator.Refuse(reasonWrongType, "The request's params must be an object."))
+		return nil, who.as(jsonrpc.CodeInvalidParams, operator.Refuse(operator.ReasonWrongType, "The request's params must be an object."))
 	}
 	if meta, ok := only(inner, "_meta"); ok && string(meta) != "null" && !isObject(meta) {
-		return nil, who.as(jsonrpc.CodeInvalidParams, operator.Refuse(reasonWrongType, "The request's _meta must be an object."))
+		return nil, who.as(jsonrpc.CodeInvalidParams, operator.Refuse(operator.ReasonWrongType, "The request's _meta must be an object."))
 	}
 	m.params = inner
 	return m, nil
@@ -156,12 +156,12 @@ func (m *message) callOf() (tool string, arguments []byte, f *fault) {
 	who := fault{status: http.StatusBadRequest, id: m.id, call: true}
 	if key := misspelt(m.params, callKeys); key != "" {
 		return "", nil, who.as(jsonrpc.CodeInvalidParams,
-			operator.Refuse(reasonUnknownKey, "The call has a key %q; the keys of a call are lower case.", key))
+			operator.Refuse(operator.ReasonUnknownKey, "The call has a key %q; the keys of a call are lower case.", key))
 	}
 	name, ok := only(m.params, "name")
 	if !ok || !startsWith(name, '"') {
 		return "", nil, who.as(jsonrpc.CodeInvalidParams,
-			operator.Refuse(reasonMissingField, "The call must name its tool in a string, params.name."))
+			operator.Refuse(operator.ReasonMissingField, "The call must name its tool in a string, params.name."))
 	}
 	arguments, ok = only(m.params, "arguments")
 	if !ok || string(arguments) == "null" {

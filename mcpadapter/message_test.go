@@ -14,8 +14,8 @@ import (
 )
 
 func TestEveryReasonOfOursStandsInTheClosedList(t *testing.T) {
-	for _, r := range []operator.Reason{reasonForeignOrigin, reasonMethod, reasonMediaType, reasonTooLarge, reasonTooSlow, reasonNotJSON, reasonBatch,
-		reasonUnknownKey, reasonMissingField, reasonWrongType, reasonInvalidValue, reasonUnknownTool, reasonInternal} {
+	for _, r := range []operator.Reason{operator.ReasonForeignOrigin, operator.ReasonMethod, operator.ReasonMediaType, operator.ReasonTooLarge, operator.ReasonTooSlow, operator.ReasonNotJSON, operator.ReasonBatch,
+		operator.ReasonUnknownKey, operator.ReasonMissingField, operator.ReasonWrongType, operator.ReasonInvalidValue, operator.ReasonUnknownTool, operator.ReasonInternal} {
 		if r.Info().Reason != r {
 			t.Errorf("%s is not in the list", r)
 		}

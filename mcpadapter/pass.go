@@ -46,7 +46,7 @@ func (f *front) speaks(w http.ResponseWriter, r *http.Request, in *inbound) bool
 	}
 	abandon(w, r)
 	f.refuseRPC(w, r, in, &fault{status: http.StatusBadRequest, code: jsonrpc.CodeInvalidRequest,
-		err: operator.Refuse(reasonInvalidValue,
+		err: operator.Refuse(operator.ReasonInvalidValue,
 			"This server does not speak the protocol version in the header; it speaks %s.", strings.Join(known, ", "))})
 	return false
 }
@@ -56,7 +56,7 @@ func (f *front) speaks(w http.ResponseWriter, r *http.Request, in *inbound) bool
 func (m *message) agrees(h http.Header, in *inbound) *fault {
 	mismatch := func(header string) *fault {
 		return &fault{status: http.StatusBadRequest, code: mcp.CodeHeaderMismatch, id: m.id,
-			err: operator.Refuse(reasonInvalidValue, "The header %s must say what the body says.", header)}
+			err: operator.Refuse(operator.ReasonInvalidValue, "The header %s must say what the body says.", header)}
 	}
 	if version, ok := m.version(); ok && version != one(h, headerVersion) {
 		return mismatch(headerVersion)
@@ -147,7 +147,7 @@ func (f *front) toSDK(w http.ResponseWriter, r *http.Request, in *inbound, h htt
 func (m *message) sdkParams(in *inbound) ([]byte, *fault) {
 	wrong := func(what string) ([]byte, *fault) {
 		return nil, &fault{status: http.StatusBadRequest, code: jsonrpc.CodeInvalidParams, id: m.id,
-			err: operator.Refuse(reasonWrongType, "%s must be a string.", what)}
+			err: operator.Refuse(operator.ReasonWrongType, "%s must be a string.", what)}
 	}
 	out := []byte{'{'}
 	switch m.method {

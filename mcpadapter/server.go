@@ -113,7 +113,7 @@ func (a *adapter) elsewhere(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.C
 		plain, ok := strings.CutPrefix(in.tool, a.catalog.prefix)
 		if !ok {
 			// The schedule may know this name, but it was never listed without the prefix.
-			return a.refuse(ctx, in.caller, actionNone, nil, operator.Refuse(reasonUnknownTool, "There is no tool of that name here; every name begins with %s.", a.catalog.prefix))
+			return a.refuse(ctx, in.caller, actionNone, nil, operator.Refuse(operator.ReasonUnknownTool, "There is no tool of that name here; every name begins with %s.", a.catalog.prefix))
 		}
 		return a.schedule.Call(ctx, in.caller, plain, in.arguments)
 	}), nil
@@ -127,7 +127,7 @@ func (a *adapter) answer(ctx context.Context, call func(*inbound) powers.Answer)
 		if p := recover(); p != nil {
 			a.logPanic(in, methodCallTool, p)
 			res = a.result(in, a.refuse(ctx, in.caller, a.catalog.action(in.tool), in.body,
-				operator.Refuse(reasonInternal, "A fault of reeve's own stopped this call.")))
+				operator.Refuse(operator.ReasonInternal, "A fault of reeve's own stopped this call.")))
 		}
 	}()
 	if in.refused != nil {
@@ -196,7 +196,7 @@ func (a *adapter) refuse(ctx context.Context, c powers.Caller, action string, bo
 // broken is the envelope that needs nobody: an outage of our own.
 func broken(action string) powers.Answer {
 	body, err := json.MarshalIndent(map[string]any{
-		"ok": false, "verdict": "unavailable", "reason": string(reasonInternal), "action": action, "layer": "store",
+		"ok": false, "verdict": "unavailable", "reason": string(operator.ReasonInternal), "action": action, "layer": "store",
 		"retryable": true, "repeat": 1, "message": "A fault of reeve's own stopped this call.",
 		"error":        map[string]any{"code": "unavailable", "hint": "It is in the log under the request's id.", "details": map[string]any{}},
 		"recovery":     []any{map[string]any{"kind": "retry_after", "change": "Wait, then call again.", "retry_after_seconds": 5}},

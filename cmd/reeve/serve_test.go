@@ -56,7 +56,7 @@ func TestServeBeginsInAnEmptyFolder(t *testing.T) {
 
 func TestTheExampleOfTheFirstStartWorksAsPrinted(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("no curl on this machine")
+		missing(t, "no curl on this machine")
 	}
 	s := newPlace(t, "sqlite").serve(t)
 	_, after, ok := strings.Cut(s.out.String(), "\n\n  curl")
