@@ -23,7 +23,7 @@ type Action struct {
 	// Where both are given they must agree exactly.
 	Amount string `json:"amount,omitzero" validate:"max=40" doc:"The same amount stated again as a decimal with its currency, such as 49.00 USD; the two must agree exactly."`
 	// Currency is an upper-case ISO 4217 code that has a minor unit.
-	Currency string `json:"currency,omitzero" validate:"max=3" doc:"ISO 4217 code in capitals; the account's own when left out."`
+	Currency string `json:"currency,omitzero" validate:"max=3" doc:"ISO 4217 code in capitals; when left out, that of amount, else the account's own."`
 	// Body is the text itself, at most [MaxBody] bytes.
 	Body string `json:"body,omitzero" validate:"max=65536" doc:"The text itself, word for word as it is to go out."`
 	// Labels are for policies to match: at most [MaxLabels] of at most

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator/internal/core"
@@ -47,16 +48,8 @@ func (op *Operator) edit(ctx context.Context, tx core.Tx, p Person, in EditInput
 	if err := sameKindOfAction(old, n); err != nil {
 		return Intent{}, err
 	}
-	n.recordedBy, n.recordedKind, n.supersedes = old.RecordedBy, Kind(old.RecordedKind), old.ID
-	if old.RunID.Valid {
-		n.runID = &old.RunID.String
-	}
-	if old.Quorum > 1 && n.verdict.Effect == gate.Allow {
-		// One person's edit must not set going what takes several to approve.
-		n.verdict.Effect, n.expiresAt = gate.RequiresApproval, tx.Now().Add(op.pending)
-	}
-	n.verdict.Approval.Quorum = max(n.verdict.Approval.Quorum, int(old.Quorum))
-	n.verdict.Approval.From = narrower(stored(old.Approvers), n.verdict.Approval.From)
+	n.supersedes = old.ID
+	n = op.inherit(n, old, tx.Now())
 	id, err := n.insertFromAct(ctx, tx)
 	if err != nil {
 		return Intent{}, err
@@ -65,6 +58,22 @@ func (op *Operator) edit(ctx context.Context, tx core.Tx, p Person, in EditInput
 		return Intent{}, err
 	}
 	return op.edited(ctx, tx, p, ws, id)
+}
+
+// inherit gives what a person's act makes of an intent all that the intent had
+// been asked: who wants it, how many have to approve and of which roles. Else one
+// person could set going, by way of an edit or another chance, what takes several.
+func (op *Operator) inherit(n judged, old intentRow, now time.Time) judged {
+	n.recordedBy, n.recordedKind = old.RecordedBy, Kind(old.RecordedKind)
+	if old.RunID.Valid {
+		n.runID = &old.RunID.String
+	}
+	if old.Quorum > 1 && n.verdict.Effect == gate.Allow {
+		n.verdict.Effect, n.expiresAt = gate.RequiresApproval, now.Add(op.pending)
+	}
+	n.verdict.Approval.Quorum = max(n.verdict.Approval.Quorum, int(old.Quorum))
+	n.verdict.Approval.From = narrower(stored(old.Approvers), n.verdict.Approval.From)
+	return n
 }
 
 // union is a followed by what of b is not in it.

@@ -134,13 +134,21 @@ func TestAfterAnEditAReSendAnswersTheEdit(t *testing.T) {
 	})
 }
 
-func TestAnEditMayGiveAnIntentTheKeyOfAnother(t *testing.T) {
+func TestAnEditIntoWhatIsOpenAlreadyIsRefused(t *testing.T) {
 	operatortest.EachStore(t, func(t *testing.T, store string) {
 		ctx := context.Background()
 		w := operatortest.New(t, store, nil)
 		taken := w.Record(t, spend("Desks", 100))
 		other := w.Record(t, spend("Chairs", 100))
-		edited, err := w.Edit(ctx, w.Owner, operator.EditInput{ID: other.ID, Digest: other.Digest, Action: spend("Desks", 100).Action})
+		same := operator.EditInput{ID: other.ID, Digest: other.Digest, Action: spend("Desks", 100).Action}
+		_, err := w.Edit(ctx, w.Owner, same)
+		if r := mustBe(t, err, operator.ErrTwin); r.Details["intent_id"] != taken.ID {
+			t.Errorf("%v", r.Details)
+		}
+		// Once that one has ended without being carried out, nothing stands in the way.
+		_, err = w.Reject(ctx, w.Owner, act(taken))
+		mustHave(t, err)
+		edited, err := w.Edit(ctx, w.Owner, same)
 		if err != nil || edited.Status != gate.StatusApproved || edited.IdempotencyKey != taken.IdempotencyKey || edited.ID == taken.ID {
 			t.Fatalf("edit: %+v, %v", edited, err)
 		}

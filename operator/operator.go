@@ -110,9 +110,13 @@ func (op *Operator) Close() error { return op.db.Close() }
 // and makes later ones answer at once: what a server calls when it drains.
 func (op *Operator) StopWaiting() { op.stopped.stop() }
 
-// Ping says whether the database answers.
+// Ping says whether the database answers, and holds a policy that can be read.
 func (op *Operator) Ping(ctx context.Context) error {
-	return op.db.Ping(ctx)
+	if err := op.db.Ping(ctx); err != nil {
+		return err
+	}
+	_, err := op.Policy(ctx) // without one nothing can be judged
+	return err
 }
 
 // Database names the kind of database underneath: "sqlite" or "postgres".

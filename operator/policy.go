@@ -62,13 +62,15 @@ func (op *Operator) LoadPolicy(ctx context.Context, file string, text []byte) er
 		return err
 	}
 	return op.inTx(ctx, func(tx core.Tx) error {
-		changed, err := set(ctx, tx, settingPolicySum, core.SHA256Hex(text))
-		if err != nil || !changed {
+		newSum, err := set(ctx, tx, settingPolicySum, core.SHA256Hex(text))
+		if err != nil {
 			return err
 		}
-		if _, err := set(ctx, tx, settingPolicy, string(text)); err != nil {
+		newText, err := set(ctx, tx, settingPolicy, string(text))
+		if err != nil || !newSum && !newText {
 			return err
 		}
+		tx.AfterCommit(func() { op.log.Warn("a policy was loaded; it holds for every process", "policy", p.Version()) })
 		return tx.Audit(ctx, core.AuditRow{Principal: localPrincipal, Via: core.ViaLibrary, Action: "load_policy",
 			Verdict: core.VerdictDone, PolicyVersion: p.Version(), Outcome: "policy " + p.Version()})
 	})
@@ -98,27 +100,41 @@ func (ps *policies) at(ctx context.Context, tx core.Tx) (*gate.Policy, error) {
 	if ps.fixed != nil {
 		return ps.fixed, nil
 	}
-	var sum string
-	err := tx.Get(ctx, &sum, `select value from reeve_settings where name = $1`, settingPolicySum)
-	if errors.Is(err, sql.ErrNoRows) {
-		return gate.DefaultPolicy(), nil
-	}
+	sum, err := setting(ctx, tx, settingPolicySum)
 	if err != nil {
 		return nil, err
 	}
 	if last := ps.followed.Load(); last != nil && last.sum == sum {
 		return last.policy, nil
 	}
-	var text string
-	if err := tx.Get(ctx, &text, `select value from reeve_settings where name = $1`, settingPolicy); err != nil {
+	text, err := setting(ctx, tx, settingPolicy)
+	if err != nil {
 		return nil, err
 	}
+	if sum == "" && text == "" {
+		return gate.DefaultPolicy(), nil
+	}
+	if core.SHA256Hex([]byte(text)) != sum {
+		return nil, errors.New("the policy of the database is not the one that was loaded: load it again")
+	}
 	p, err := gate.LoadPolicy(storedPolicyName, []byte(text))
+	if err == nil {
+		err = CheckPolicy(p)
+	}
 	if err != nil {
 		// It was valid where it was loaded. A binary that cannot read it must not
 		// judge by anything milder.
 		return nil, fmt.Errorf("the policy of the database cannot be read by this version of reeve: %w", err)
 	}
-	ps.followed.Store(&followed{core.SHA256Hex([]byte(text)), p})
+	ps.followed.Store(&followed{sum, p})
 	return p, nil
+}
+
+// setting reads a value, empty where it was never set.
+func setting(ctx context.Context, tx core.Tx, name string) (value string, err error) {
+	err = tx.Get(ctx, &value, `select value from reeve_settings where name = $1`, name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return value, err
 }

@@ -143,14 +143,48 @@ func wellFormedAction(a gate.Action, currency string) (gate.Action, error) {
 // insertFromAct stores what a person's act made of another intent. It need not be
 // the only one of its key that day; but where the key is free it takes it, so that
 // the agent's recording of exactly this is the same intent and not a second one.
+//
+// Two intents of one digest must never both be carried out. So where the key is
+// taken that day, and an intent with this very payload is open or was carried out,
+// the act is refused, with that intent named.
 func (n judged) insertFromAct(ctx context.Context, tx core.Tx) (int64, error) {
 	n.original = true
 	id, err := n.insert(ctx, tx)
-	if errors.Is(err, sql.ErrNoRows) {
-		n.original = false
-		id, err = n.insert(ctx, tx)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return id, err
 	}
-	return id, err
+	if err := n.noTwin(ctx, tx); err != nil {
+		return 0, err
+	}
+	n.original = false
+	return n.insert(ctx, tx)
+}
+
+// noTwin holds the row that owns the key, which makes acts on one key queue, and
+// looks among all rows of the key.
+func (n judged) noTwin(ctx context.Context, tx core.Tx) error {
+	var rows []intentRow
+	for _, original := range []string{"1", "0"} {
+		var some []intentRow
+		lock := ""
+		if original == "1" {
+			lock = tx.Dialect().ForUpdate
+		}
+		err := tx.Select(ctx, &some, `select `+intentColumns+` from reeve_intents
+			where project_id = $1 and day = $2 and idempotency_key = $3 and original = `+original+` `+lock, n.ws.ProjectID, n.day, n.key)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, some...)
+	}
+	for _, r := range rows {
+		open := !r.Status.Terminal() || r.Status == gate.StatusSucceeded
+		if r.Digest == n.digest && open && r.ID != n.supersedes && r.ID != n.reissues {
+			return core.Refuse(core.ReasonTwin, "Intent %d is exactly this already, and is %s.", r.ID, r.Status).
+				With("intent_id", r.ID).With("status", r.Status)
+		}
+	}
+	return nil
 }
 
 // insert returns sql.ErrNoRows where the key is taken for the day. A conflict is

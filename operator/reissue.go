@@ -27,7 +27,8 @@ func (op *Operator) Reissue(ctx context.Context, p Person, in ReissueInput) (Int
 }
 
 func (op *Operator) reissue(ctx context.Context, tx core.Tx, p Person, id int64) (Intent, error) {
-	if _, err := p.stand(ctx, tx, core.ScopeIntentsDecide); err != nil {
+	who, err := p.stand(ctx, tx, core.ScopeIntentsDecide)
+	if err != nil {
 		return Intent{}, err
 	}
 	old, err := findIntent(ctx, tx, p.projectID, id, tx.Dialect().ForUpdate)
@@ -42,6 +43,9 @@ func (op *Operator) reissue(ctx context.Context, tx core.Tx, p Person, id int64)
 		return Intent{}, core.Refuse(core.ReasonTransition, "Intent %d is %s; only a rejected, failed or expired one gets another chance.", id, old.Status).
 			With("status", old.Status)
 	}
+	if err := mayJudge(who, old); err != nil {
+		return Intent{}, err
+	}
 	ws, err := settings(ctx, tx, p.projectID)
 	if err != nil {
 		return Intent{}, err
@@ -50,7 +54,12 @@ func (op *Operator) reissue(ctx context.Context, tx core.Tx, p Person, id int64)
 	if err != nil {
 		return Intent{}, err
 	}
-	n.recordedBy, n.recordedKind, n.reissues = old.RecordedBy, Kind(old.RecordedKind), old.ID
+	if n.verdict.Effect == gate.Deny {
+		// The chance is not used up by it: a policy can change.
+		return Intent{}, core.Refuse(core.ReasonDenied, "The policy of now denies it.").With("policy_reasons", n.verdict.Texts())
+	}
+	n.reissues = old.ID
+	n = op.inherit(n, old, tx.Now())
 	return op.chance(ctx, tx, p, ws, old, n)
 }
 

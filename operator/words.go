@@ -92,6 +92,7 @@ var (
 	ErrNotFound            error = &Refusal{Reason: core.ReasonNotFound}
 	ErrIdempotencyMismatch error = &Refusal{Reason: core.ReasonIdempotencyMismatch}
 	ErrDigestMismatch      error = &Refusal{Reason: core.ReasonDigestMismatch}
+	ErrTwin                error = &Refusal{Reason: core.ReasonTwin}
 	ErrAlreadySettled      error = &Refusal{Reason: core.ReasonAlreadySettled}
 	ErrLapsed              error = &Refusal{Reason: core.ReasonLapsed}
 	ErrNotYours            error = &Refusal{Reason: core.ReasonNotYours}

@@ -249,7 +249,8 @@ func (w *worker) idempotent(job Job) bool { return w.handlers[job.Intent.ActionT
 // letGo ends the lease at once, so that the store need not wait for it to lapse.
 // That has to reach the store also when the worker is being stopped.
 func (w *worker) letGo(ctx context.Context, job Job, why string) error {
-	ctx = context.WithoutCancel(ctx)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.lease)
+	defer cancel()
 	return w.op.inTx(ctx, func(tx core.Tx) error {
 		_, err := tx.Exec(ctx, `update reeve_intents set outcome = $3, lease_until = `+tx.Dialect().NowMicros+`
 			where id = $1 and status = 'executing' and fencing_token = $2`, job.Intent.ID, job.FencingToken, why)

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -82,7 +83,7 @@ const longestAnswer = 64
 // typed or pasted before the question is thrown away: nobody answers what they
 // were not asked. An empty word is never confirmed.
 func confirm(tty *os.File, question, word string) (bool, error) {
-	if err := discardInput(tty); err != nil {
+	if err := discardUntilQuiet(tty); err != nil {
 		return false, fmt.Errorf("what was typed before the question could not be thrown away, so it is not asked; give --digest: %w", err)
 	}
 	fmt.Fprint(tty, question)
@@ -96,6 +97,23 @@ func confirm(tty *os.File, question, word string) (bool, error) {
 		return false, fmt.Errorf("the rest of the answer could not be thrown away: %w", err)
 	}
 	return word != "" && strings.EqualFold(strings.TrimSpace(string(answer[:n])), word), nil
+}
+
+// A paste that is longer than the terminal's queue goes on coming in after the
+// queue was emptied, so it is emptied several times over.
+const (
+	discards     = 6
+	discardPause = 40 * time.Millisecond
+)
+
+func discardUntilQuiet(tty *os.File) error {
+	for range discards {
+		if err := discardInput(tty); err != nil {
+			return err
+		}
+		time.Sleep(discardPause)
+	}
+	return discardInput(tty)
 }
 
 // readUpTo fills b as far as there is something to read.

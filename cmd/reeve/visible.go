@@ -221,6 +221,8 @@ func cells(r rune) int {
 		return 0
 	case r == 0x2E3B: // the three-em dash
 		return 3
+	case r >= 0x3248 && r <= 0x324F: // numbers in circles on black squares: terminals draw them wide
+		return 2
 	case r == 0x2E3A, unicode.Is(unicode.So, r), r >= 0x4DC0 && r <= 0x4DFF, r >= 0x1D300 && r <= 0x1D37F:
 		return 2
 	}

@@ -130,7 +130,7 @@ const maxTries = 8
 
 // maxRacing bounds how long it is run again: SQLite waits for the writer's lock by
 // itself, and a caller should hear of an outage before it gives up.
-const maxRacing = 5 * time.Second
+const maxRacing = 20 * time.Second
 
 // InTx runs f in a transaction of its own and commits it. A transaction that
 // the database rolled back for a race (serialization, deadlock, busy) is run
@@ -208,6 +208,9 @@ func (db *DB) View() Tx { return Tx{q: db.Read.DB, dialect: db.Dialect, now: db.
 
 // InView runs f in a read-only transaction, so that all its queries see one state.
 func (db *DB) InView(ctx context.Context, f func(Tx) error) error {
+	if err := db.intact(); err != nil {
+		return err
+	}
 	sqlTx, err := db.Read.BeginTx(ctx, db.viewOptions())
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)

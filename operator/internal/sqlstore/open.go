@@ -100,6 +100,10 @@ func sameFile(file string) func() error {
 		if err := errors.Join(err, errNow); err != nil {
 			return fmt.Errorf("the database file is gone: %w", err)
 		}
+		// What was committed since the last checkpoint stands in the log beside it.
+		if _, err := os.Stat(file + "-wal"); err != nil {
+			return fmt.Errorf("the database's write-ahead log is gone: %w", err)
+		}
 		if !os.SameFile(opened, now) {
 			return errors.New("another file stands in the place of the database; start again")
 		}
