@@ -167,7 +167,6 @@ func (s *serveCmd) server(op *operator.Operator) (*http.Server, *powers.Schedule
 	return server, schedule, nil
 }
 
-// warn is loud where more than this machine can reach the server.
 // faces sends a request to its adapter by the path as it came. A ServeMux would
 // redirect what is not canonical, before anybody looked at Host or credential.
 func faces(mcp, rest http.Handler) http.Handler {
@@ -180,6 +179,7 @@ func faces(mcp, rest http.Handler) http.Handler {
 	})
 }
 
+// warn is loud where more than this machine can reach the server.
 func (s *serveCmd) warn(c console, log *slog.Logger, address net.Addr) {
 	if onLoopback(address) {
 		return
