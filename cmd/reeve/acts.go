@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -44,7 +46,7 @@ func (j *judgement) run(k *kong.Context, c console, name, purpose string, do act
 const errNotSeen = usageError("nobody decides on what they did not see: look at it with \"reeve inbox show\", then give its digest with --digest")
 
 // errNotConfirmed is a person who looked, and left it.
-var errNotConfirmed = errors.New("the end of the digest was not typed, so nothing was changed")
+var errNotConfirmed = errors.New("the word was not typed, so nothing was changed")
 
 // errTooNarrow is a terminal on which nobody could read what they decide on.
 var errTooNarrow = fmt.Errorf("this terminal has fewer than %d columns, too few to show what you would decide on: make it wider", narrowest)
@@ -79,7 +81,7 @@ func (p *personal) seen(ctx context.Context, c console, op *operator.Operator, p
 	return in.Digest, ask(tty, op.Now(), in, s.purpose)
 }
 
-// confirming is how many characters of the digest a person types.
+// confirming is how many characters the word has that a person types: 20 random bits.
 const confirming = 4
 
 // ask shows an intent, and asks for the end of its digest.
@@ -92,8 +94,9 @@ func ask(tty *os.File, now time.Time, in operator.Intent, purpose string) error 
 	page.say("")
 	page.deciding(in)
 	page.say("")
-	question := fmt.Sprintf("Type the last %d characters of the digest to %s, or press Enter to leave it: ", confirming, purpose)
-	yes, err := confirm(tty, question, in.Digest[max(0, len(in.Digest)-confirming):])
+	// A word made now: whoever recorded the intent knows everything else that is shown.
+	word := strings.ToLower(rand.Text()[:confirming])
+	yes, err := confirm(tty, fmt.Sprintf("Type %s to %s, or press Enter to leave it: ", word, purpose), word)
 	if err == nil && !yes {
 		err = errNotConfirmed
 	}

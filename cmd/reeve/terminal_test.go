@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -88,11 +89,24 @@ func (s *sitting) end() (int, string) {
 
 const (
 	askToken    = "Your credential"
-	askApproval = "Type the last 4 characters of the digest to approve exactly this, or press Enter to leave it: "
+	askApproval = "to approve exactly this, or press Enter to leave it: "
 )
 
-// tail is what a person types who read the digest.
+// tail is the end of the digest, which whoever recorded the intent knows.
 func tail(in intent) string { return in.Digest[len(in.Digest)-4:] }
+
+var question = regexp.MustCompile(`Type ([a-z0-9]{4}) to `)
+
+// asked waits for a question, and gives the word that answers it.
+func (s *sitting) asked(purpose string) string {
+	s.t.Helper()
+	eventually(s.t, "the terminal asks "+purpose, func() bool { return strings.Contains(s.out.String(), purpose) })
+	m := question.FindStringSubmatch(s.out.String())
+	if m == nil {
+		s.t.Fatalf("no word to type in:\n%s", s.out)
+	}
+	return m[1]
+}
 
 func TestAPersonApprovesOnATerminal(t *testing.T) {
 	p := newPlace(t, "sqlite")
@@ -102,19 +116,21 @@ func TestAPersonApprovesOnATerminal(t *testing.T) {
 		code       int
 		status     string
 	}{
-		{"the end of the digest approves", "TAIL\n", 0, "approved"},
+		{"the word that is shown approves", "WORD\n", 0, "approved"},
+		{"the end of the digest does not", "TAIL\n", 1, "pending_approval"},
 		{"and so it does in capitals, with blanks around it", " UPPER \n", 0, "approved"},
 		{"y does not", "y\n", 1, "pending_approval"},
 		{"a bare return does not", "\n", 1, "pending_approval"},
 		{"a part of it does not", "PART\n", 1, "pending_approval"},
-		{"more than it does not", "xTAIL\n", 1, "pending_approval"},
+		{"more than it does not", "xWORD\n", 1, "pending_approval"},
 		{"an end of input does not", "\x04", 1, "pending_approval"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := s.record(t, `{"type":"spend","title":"Wish","amount_cents":`+number(int64(i)+100)+`}`)
 			at := p.sit(t, "inbox", "approve", number(in.ID))
 			at.answer(askToken, s.person+"\n")
-			keys := strings.NewReplacer("TAIL", tail(in), "UPPER", strings.ToUpper(tail(in)), "PART", tail(in)[1:]).Replace(c.keys)
+			word := at.asked(askApproval)
+			keys := strings.NewReplacer("WORD", word, "UPPER", strings.ToUpper(word), "PART", word[1:], "TAIL", tail(in)).Replace(c.keys)
 			at.answer(askApproval, keys)
 			code, shown := at.end()
 			if code != c.code {
@@ -133,7 +149,7 @@ func TestAPersonApprovesOnATerminal(t *testing.T) {
 	}
 }
 
-func TestEachActOnATerminalAsksForTheEndOfTheDigest(t *testing.T) {
+func TestEachActOnATerminalAsksForAWordOfTheMoment(t *testing.T) {
 	p := newPlace(t, "sqlite")
 	s := p.serve(t)
 	person := s.personIn(t, p)
@@ -146,7 +162,7 @@ func TestEachActOnATerminalAsksForTheEndOfTheDigest(t *testing.T) {
 			t.Errorf("%s by y: exit %d\n%s", c.act, code, shown)
 		}
 		at := person.sit(t, "inbox", c.act, number(in.ID))
-		at.answer(c.purpose, tail(in)+"\n")
+		at.answer(c.purpose, at.asked(c.purpose)+"\n")
 		if code, shown := at.end(); code != 0 || s.look(t, in.ID).Status != c.status {
 			t.Errorf("%s: exit %d\n%s", c.act, code, shown)
 		}
@@ -160,9 +176,10 @@ func TestSettlingOnATerminalShowsAndAsks(t *testing.T) {
 	in := s.approve(t, person, renewal)
 	p.start(t, "work", "--once", "--lease", "1s", "--handler", "spend=exec:kill -9 $PPID; sleep 5").ended(t, 10*time.Second)
 	eventually(t, "unknown", func() bool { return s.look(t, in.ID).Status == "unknown" })
-	for _, c := range []struct{ keys, status string }{{"\n", "unknown"}, {tail(in) + "\n", "failed"}} {
+	const purpose = "to settle this as failed, or press Enter to leave it: "
+	for _, c := range []struct{ keys, status string }{{"\n", "unknown"}, {"WORD\n", "failed"}} {
 		at := person.sit(t, "inbox", "settle", number(in.ID), "failed")
-		at.answer("to settle this as failed, or press Enter to leave it: ", c.keys)
+		at.answer(purpose, strings.Replace(c.keys, "WORD", at.asked(purpose), 1))
 		if _, shown := at.end(); s.look(t, in.ID).Status != c.status || !strings.Contains(shown, "In short, intent") {
 			t.Errorf("after %q it is %s:\n%s", c.keys, s.look(t, in.ID).Status, shown)
 		}
