@@ -286,3 +286,23 @@ func TestAStoredPolicyThatThisVersionCannotReadStopsEverything(t *testing.T) {
 	_, err := w.RecordIntent(ctx, w.Agent, note("x"))
 	mustBe(t, err, operator.ErrUnavailable)
 }
+
+func TestNoTwinIsMadeAcrossMidnight(t *testing.T) {
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		ctx := context.Background()
+		w := operatortest.New(t, store, nil)
+		rejected, kept := w.Record(t, spend("Desks", 100)), w.Record(t, spend("Chairs", 100))
+		_, err := w.Reject(ctx, w.Owner, act(rejected))
+		mustHave(t, err)
+		edit, err := w.Edit(ctx, w.Owner, operator.EditInput{ID: kept.ID, Digest: kept.Digest, Action: spend("Desks", 100).Action})
+		mustHave(t, err)
+		w.Clock.Advance(14 * time.Hour) // the next day, and the edit still waits for a worker
+		_, err = w.Reissue(ctx, w.Owner, operator.ReissueInput{ID: rejected.ID})
+		if r := mustBe(t, err, operator.ErrTwin); r.Details["intent_id"] != edit.ID {
+			t.Errorf("%v", r.Details)
+		}
+		other := w.Record(t, spend("Lamps", 100))
+		_, err = w.Edit(ctx, w.Owner, operator.EditInput{ID: other.ID, Digest: other.Digest, Action: spend("Desks", 100).Action})
+		mustBe(t, err, operator.ErrTwin)
+	})
+}

@@ -107,11 +107,18 @@ func (ps *policies) at(ctx context.Context, tx core.Tx) (*gate.Policy, error) {
 	if last := ps.followed.Load(); last != nil && last.sum == sum {
 		return last.policy, nil
 	}
-	text, err := setting(ctx, tx, settingPolicy)
+	// Both in one statement: another policy may be loaded between two of them.
+	var both struct {
+		Sum  string `db:"sum"`
+		Text string `db:"text"`
+	}
+	err = tx.Get(ctx, &both, `select coalesce((select value from reeve_settings where name = $1), '') as sum,
+		coalesce((select value from reeve_settings where name = $2), '') as text`, settingPolicySum, settingPolicy)
 	if err != nil {
 		return nil, err
 	}
-	if sum == "" && text == "" {
+	text := both.Text
+	if sum = both.Sum; sum == "" && text == "" {
 		return gate.DefaultPolicy(), nil
 	}
 	if core.SHA256Hex([]byte(text)) != sum {

@@ -148,6 +148,9 @@ func wellFormedAction(a gate.Action, currency string) (gate.Action, error) {
 // taken that day, and an intent with this very payload is open or was carried out,
 // the act is refused, with that intent named.
 func (n judged) insertFromAct(ctx context.Context, tx core.Tx) (int64, error) {
+	if err := n.noneOpen(ctx, tx); err != nil {
+		return 0, err
+	}
 	n.original = true
 	id, err := n.insert(ctx, tx)
 	if !errors.Is(err, sql.ErrNoRows) {
@@ -158,6 +161,24 @@ func (n judged) insertFromAct(ctx context.Context, tx core.Tx) (int64, error) {
 	}
 	n.original = false
 	return n.insert(ctx, tx)
+}
+
+// noneOpen looks for an open intent with this very payload, of whatever day. Acts
+// on one key of different days have no row in common that would make them queue, so
+// PostgreSQL is given a lock for it; SQLite has one writer.
+func (n judged) noneOpen(ctx context.Context, tx core.Tx) error {
+	if tx.Dialect().Name == "postgres" {
+		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended($1, $2))`, n.key, n.ws.ProjectID); err != nil {
+			return err
+		}
+	}
+	var rows []intentRow
+	err := tx.Select(ctx, &rows, `select `+intentColumns+` from reeve_intents where project_id = $1 and idempotency_key = $2
+		and status in ('pending_approval', 'approved', 'allowed', 'executing', 'unknown')`, n.ws.ProjectID, n.key)
+	if err != nil {
+		return err
+	}
+	return n.twinAmong(rows)
 }
 
 // noTwin holds the row that owns the key, which makes acts on one key queue, and
@@ -177,6 +198,10 @@ func (n judged) noTwin(ctx context.Context, tx core.Tx) error {
 		}
 		rows = append(rows, some...)
 	}
+	return n.twinAmong(rows)
+}
+
+func (n judged) twinAmong(rows []intentRow) error {
 	for _, r := range rows {
 		open := !r.Status.Terminal() || r.Status == gate.StatusSucceeded
 		if r.Digest == n.digest && open && r.ID != n.supersedes && r.ID != n.reissues {

@@ -84,7 +84,7 @@ func (p *personal) seen(ctx context.Context, c console, op *operator.Operator, p
 // confirming is how many characters the word has that a person types: 20 random bits.
 const confirming = 4
 
-// ask shows an intent, and asks for the end of its digest.
+// ask shows an intent, and asks for a word that was made for the question.
 func ask(tty *os.File, now time.Time, in operator.Intent, purpose string) error {
 	page := newPage(tty)
 	if page.width < narrowest {

@@ -38,7 +38,7 @@ func (*inboxCmd) Help() string {
     reeve inbox show 7
     reeve inbox approve 7
 
-On a terminal, approve shows what would be carried out and asks for the end of its digest. Elsewhere it wants --digest, as show prints it: nobody approves what they did not see. What stands to the right of a │ is data, whoever wrote it; ⟨U+200C⟩ and ⟨40 spaces⟩ stand for what would not be seen.`
+On a terminal, approve shows what would be carried out and asks you to type a word it made up just then. Elsewhere it wants --digest, as show prints it: nobody approves what they did not see. What stands to the right of a │ is data, whoever wrote it; ⟨U+200C⟩ and ⟨40 spaces⟩ stand for what would not be seen.`
 }
 
 type inboxListCmd struct {

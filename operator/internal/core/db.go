@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"time"
 
@@ -114,14 +115,20 @@ type DB struct {
 	// Intact says whether what was opened is still what others would open; nil
 	// where that cannot change.
 	Intact func() error
+	// Pinned is a connection that is kept open until the end, if one is.
+	Pinned io.Closer
 }
 
 // Close closes both pools.
 func (db *DB) Close() error {
-	if db.Write == db.Read {
-		return db.Write.Close()
+	var pinned error
+	if db.Pinned != nil {
+		pinned = db.Pinned.Close()
 	}
-	return errors.Join(db.Write.Close(), db.Read.Close())
+	if db.Write == db.Read {
+		return errors.Join(pinned, db.Write.Close())
+	}
+	return errors.Join(pinned, db.Write.Close(), db.Read.Close())
 }
 
 // maxTries bounds how often a transaction that lost a race inside the database

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -65,15 +66,42 @@ func OpenSQLite(ctx context.Context, dir string, clock core.Clock) (*core.DB, er
 	// SQLite has one writer. Within the process it is a queue, which is fair,
 	// where its own busy handler is not.
 	write.SetMaxOpenConns(1)
-	read.SetMaxOpenConns(8)
-	db := &core.DB{Write: write, Read: read, Dialect: sqliteDialect, Clock: clock, Intact: sameFile(file)}
+	read.SetMaxOpenConns(8 + 1) // one of them is pinned
+	db := &core.DB{Write: write, Read: read, Dialect: sqliteDialect, Clock: clock}
 	if err := checkSQLiteVersion(ctx, write); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	if err := migrate(ctx, db, embedded, sqliteSpelling, ""); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	if err := pin(ctx, db, file); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	return db, nil
+}
+
+// pin keeps one connection open for as long as the database is. Whoever closes
+// the last one takes the log away, and then nobody could tell whether it is still
+// the log that was written to.
+func pin(ctx context.Context, db *core.DB, file string) error {
+	conn, err := db.Read.Connx(ctx)
+	if err != nil {
+		return err
+	}
+	db.Pinned = conn
+	var mode string
+	if err := conn.GetContext(ctx, &mode, `pragma journal_mode`); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return fmt.Errorf("SQLite cannot keep a write-ahead log in this folder (journal mode %s): use a local disk", mode)
+	}
+	var version int64
+	if err := conn.GetContext(ctx, &version, `select max(version) from reeve_schema`); err != nil {
+		return err
+	}
+	db.Intact, err = sameFiles(file, file+"-wal")
+	return err
 }
 
 func makeFile(dir string) (string, error) {
@@ -84,31 +112,43 @@ func makeFile(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
+	// Only a file that is not there is opened here: to close one that SQLite has
+	// open in this process would drop its locks (POSIX has them per process).
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("database file: %w", err)
 	}
-	return file, f.Close()
+	// SQLite keeps its log beside what a link leads to.
+	return filepath.EvalSymlinks(file)
 }
 
-// sameFile watches over the name of the database file. SQLite goes on writing into
-// a file that was moved away or deleted, where nobody will find it again.
-func sameFile(file string) func() error {
-	opened, err := os.Stat(file)
+// sameFiles watches over the names of the database's files: itself, and the log
+// beside it that holds what was committed since the last checkpoint. SQLite goes
+// on writing into files that were moved away or deleted, where nobody will find it
+// again.
+func sameFiles(files ...string) (func() error, error) {
+	opened := make([]os.FileInfo, len(files))
+	for i, file := range files {
+		var err error
+		if opened[i], err = os.Stat(file); err != nil {
+			return nil, fmt.Errorf("database file: %w", err)
+		}
+	}
 	return func() error {
-		now, errNow := os.Stat(file)
-		if err := errors.Join(err, errNow); err != nil {
-			return fmt.Errorf("the database file is gone: %w", err)
-		}
-		// What was committed since the last checkpoint stands in the log beside it.
-		if _, err := os.Stat(file + "-wal"); err != nil {
-			return fmt.Errorf("the database's write-ahead log is gone: %w", err)
-		}
-		if !os.SameFile(opened, now) {
-			return errors.New("another file stands in the place of the database; start again")
+		for i, file := range files {
+			now, err := os.Stat(file)
+			if err != nil {
+				return fmt.Errorf("a file of the database is gone: %w", err)
+			}
+			if !os.SameFile(opened[i], now) {
+				return fmt.Errorf("another file stands in the place of %s; start again", filepath.Base(file))
+			}
 		}
 		return nil
-	}
+	}, nil
 }
 
 // sqliteDSN sets the pragmas on every connection that the pool ever opens.

@@ -212,3 +212,72 @@ func TestAPasswordInAURLIsNeverRepeated(t *testing.T) {
 		}
 	}
 }
+
+func TestADatabaseThatIsALinkIsOpenedWhereItLeads(t *testing.T) {
+	real, dir := t.TempDir(), t.TempDir()
+	mustOpen(t, real)
+	if err := os.Symlink(filepath.Join(real, sqlstore.FileName), filepath.Join(dir, sqlstore.FileName)); err != nil {
+		t.Skip(err)
+	}
+	db, err := sqlstore.OpenSQLite(t.Context(), dir, core.SystemClock{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whoever opens the database next makes a new log where the old one was removed;
+// what is then acknowledged by those who hold the old one would be lost.
+func TestALogThatWasMadeAnewIsNotTheOneThatIsWrittenTo(t *testing.T) {
+	dir := t.TempDir()
+	db, err := sqlstore.OpenSQLite(t.Context(), dir, core.SystemClock{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, end := range []string{"-wal", "-shm"} {
+		if err := os.Remove(filepath.Join(dir, sqlstore.FileName+end)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other, err := sqlstore.OpenSQLite(t.Context(), dir, core.SystemClock{})
+	if err == nil {
+		defer other.Close()
+	}
+	if db.Ping(t.Context()) == nil {
+		t.Error("it says that it is ready")
+	}
+	if db.InTx(t.Context(), func(core.Tx) error { return nil }) == nil {
+		t.Error("it acknowledges")
+	}
+}
+
+func TestTheLogStaysWhileADatabaseIsOpen(t *testing.T) {
+	dir := t.TempDir()
+	db, err := sqlstore.OpenSQLite(t.Context(), dir, core.SystemClock{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for range 3 {
+		other, err := sqlstore.OpenSQLite(t.Context(), dir, core.SystemClock{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := db.Write.ExecContext(t.Context(), `pragma wal_checkpoint(truncate)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Ping(t.Context()); err != nil {
+		t.Errorf("after a checkpoint: %v", err)
+	}
+}
