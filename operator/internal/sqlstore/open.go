@@ -68,16 +68,30 @@ func OpenSQLite(ctx context.Context, dir string, clock core.Clock) (*core.DB, er
 	write.SetMaxOpenConns(1)
 	read.SetMaxOpenConns(8 + 1) // one of them is pinned
 	db := &core.DB{Write: write, Read: read, Dialect: sqliteDialect, Clock: clock}
-	if err := checkSQLiteVersion(ctx, write); err != nil {
+	if err := patiently(ctx, func() error { return checkSQLiteVersion(ctx, write) }); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	if err := migrate(ctx, db, embedded, sqliteSpelling, ""); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	if err := pin(ctx, db, file); err != nil {
+	if err := patiently(ctx, func() error { return pin(ctx, db, file) }); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+// patience bounds how long the first connection is tried. SQLite does not wait by
+// itself while another process turns a new file's log on.
+const patience = 10 * time.Second
+
+func patiently(ctx context.Context, open func() error) error {
+	for began := time.Now(); ; {
+		err := open()
+		if err == nil || !core.IsRace(err) || ctx.Err() != nil || time.Since(began) > patience {
+			return err
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // pin keeps one connection open for as long as the database is. Whoever closes
@@ -87,6 +101,9 @@ func pin(ctx context.Context, db *core.DB, file string) error {
 	conn, err := db.Read.Connx(ctx)
 	if err != nil {
 		return err
+	}
+	if db.Pinned != nil {
+		db.Pinned.Close() // of a try before
 	}
 	db.Pinned = conn
 	var mode string
