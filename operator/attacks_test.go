@@ -306,3 +306,41 @@ func TestNoTwinIsMadeAcrossMidnight(t *testing.T) {
 		mustBe(t, err, operator.ErrTwin)
 	})
 }
+
+func TestWhatHasLapsedIsNobodysTwin(t *testing.T) {
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		ctx := context.Background()
+		w := operatortest.New(t, store, nil)
+		w.Record(t, spend("Desks", 100))
+		w.Clock.Advance(25 * time.Hour) // it lapsed, and nothing has swept
+		other := w.Record(t, spend("Chairs", 100))
+		_, err := w.Edit(ctx, w.Owner, operator.EditInput{ID: other.ID, Digest: other.Digest, Action: spend("Desks", 100).Action})
+		mustHave(t, err)
+	})
+}
+
+func TestEditsIntoEachOthersKeysEndAndLeaveNoTwins(t *testing.T) {
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		ctx := context.Background()
+		w := operatortest.New(t, store, nil)
+		other := w.Again(t, nil)
+		a, b := w.Record(t, spend("A", 100)), w.Record(t, spend("B", 100))
+		for _, err := range together(2, func(i int) error {
+			in, to, op := a, "B", w.Operator
+			if i == 1 {
+				in, to, op = b, "A", other
+			}
+			_, err := op.Edit(ctx, w.Owner, operator.EditInput{ID: in.ID, Digest: in.Digest, Action: spend(to, 100).Action})
+			return err
+		}) {
+			if err != nil {
+				mustBe(t, err, operator.ErrTwin)
+			}
+		}
+		n := count(t, operatortest.Database(t, w.Where), `select count(*) from (select digest from reeve_intents
+			where status in ('pending_approval', 'approved') group by digest having count(*) > 1) as twins`)
+		if n != 0 {
+			t.Errorf("%d payloads are open twice", n)
+		}
+	})
+}

@@ -144,11 +144,11 @@ func wellFormedAction(a gate.Action, currency string) (gate.Action, error) {
 // the only one of its key that day; but where the key is free it takes it, so that
 // the agent's recording of exactly this is the same intent and not a second one.
 //
-// Two intents of one digest must never both be carried out. So where the key is
-// taken that day, and an intent with this very payload is open or was carried out,
-// the act is refused, with that intent named.
+// Two intents of one payload must not both be carried out. So where one with this
+// very payload is open, whatever its day, or was carried out today, the act is
+// refused, with that intent named.
 func (n judged) insertFromAct(ctx context.Context, tx core.Tx) (int64, error) {
-	if err := n.noneOpen(ctx, tx); err != nil {
+	if err := n.noTwin(ctx, tx); err != nil {
 		return 0, err
 	}
 	n.original = true
@@ -156,6 +156,7 @@ func (n judged) insertFromAct(ctx context.Context, tx core.Tx) (int64, error) {
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, err
 	}
+	// Somebody has the key. It may have been recorded since the look above.
 	if err := n.noTwin(ctx, tx); err != nil {
 		return 0, err
 	}
@@ -163,53 +164,49 @@ func (n judged) insertFromAct(ctx context.Context, tx core.Tx) (int64, error) {
 	return n.insert(ctx, tx)
 }
 
-// noneOpen looks for an open intent with this very payload, of whatever day. Acts
-// on one key of different days have no row in common that would make them queue, so
-// PostgreSQL is given a lock for it; SQLite has one writer.
-func (n judged) noneOpen(ctx context.Context, tx core.Tx) error {
+// noTwin makes acts on one key queue, and looks for an intent that this one would
+// be the second of. Acts of different days have no row in common to hold, so
+// PostgreSQL is given a lock for the key; SQLite has one writer.
+func (n judged) noTwin(ctx context.Context, tx core.Tx) error {
 	if tx.Dialect().Name == "postgres" {
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended($1, $2))`, n.key, n.ws.ProjectID); err != nil {
 			return err
 		}
 	}
-	var rows []intentRow
-	err := tx.Select(ctx, &rows, `select `+intentColumns+` from reeve_intents where project_id = $1 and idempotency_key = $2
-		and status in ('pending_approval', 'approved', 'allowed', 'executing', 'unknown')`, n.ws.ProjectID, n.key)
-	if err != nil {
-		return err
-	}
-	return n.twinAmong(rows)
-}
-
-// noTwin holds the row that owns the key, which makes acts on one key queue, and
-// looks among all rows of the key.
-func (n judged) noTwin(ctx context.Context, tx core.Tx) error {
-	var rows []intentRow
-	for _, original := range []string{"1", "0"} {
-		var some []intentRow
-		lock := ""
-		if original == "1" {
-			lock = tx.Dialect().ForUpdate
-		}
-		err := tx.Select(ctx, &some, `select `+intentColumns+` from reeve_intents
-			where project_id = $1 and day = $2 and idempotency_key = $3 and original = `+original+` `+lock, n.ws.ProjectID, n.day, n.key)
+	// The day is a date of our own making, and an index is only used for a literal.
+	for _, query := range []string{
+		` and status in ('pending_approval', 'approved', 'allowed', 'executing', 'unknown')`,
+		` and original = 1 and day = '` + n.day + `'`,
+		` and original = 0 and day = '` + n.day + `'`,
+	} {
+		var rows []intentRow
+		err := tx.Select(ctx, &rows, `select `+intentColumns+` from reeve_intents where project_id = $1 and idempotency_key = $2`+query, n.ws.ProjectID, n.key)
 		if err != nil {
 			return err
 		}
-		rows = append(rows, some...)
-	}
-	return n.twinAmong(rows)
-}
-
-func (n judged) twinAmong(rows []intentRow) error {
-	for _, r := range rows {
-		open := !r.Status.Terminal() || r.Status == gate.StatusSucceeded
-		if r.Digest == n.digest && open && r.ID != n.supersedes && r.ID != n.reissues {
-			return core.Refuse(core.ReasonTwin, "Intent %d is exactly this already, and is %s.", r.ID, r.Status).
-				With("intent_id", r.ID).With("status", r.Status)
+		for _, r := range rows {
+			if n.isTwin(r, tx.Micros()) {
+				return core.Refuse(core.ReasonTwin, "Intent %d is exactly this already, and is %s.", r.ID, r.Status).
+					With("intent_id", r.ID).With("status", r.Status)
+			}
 		}
 	}
 	return nil
+}
+
+// isTwin says that a row has this payload and may still be carried out, or was.
+// What has lapsed will not be, also where no sweep has said so yet.
+func (n judged) isTwin(r intentRow, now int64) bool {
+	if r.Digest != n.digest || r.ID == n.supersedes || r.ID == n.reissues {
+		return false
+	}
+	switch r.Status {
+	case gate.StatusPendingApproval, gate.StatusApproved, gate.StatusAllowed:
+		return r.ExpiresAt.Int64 > now
+	case gate.StatusExecuting, gate.StatusUnknown, gate.StatusSucceeded:
+		return true
+	}
+	return false
 }
 
 // insert returns sql.ErrNoRows where the key is taken for the day. A conflict is

@@ -125,6 +125,9 @@ func (db *DB) Close() error {
 	if db.Pinned != nil {
 		pinned = db.Pinned.Close()
 	}
+	if errors.Is(pinned, sql.ErrConnDone) {
+		pinned = nil // closed before, as a pool may be
+	}
 	if db.Write == db.Read {
 		return errors.Join(pinned, db.Write.Close())
 	}

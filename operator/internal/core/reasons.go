@@ -114,7 +114,7 @@ var reasonTable = []ReasonInfo{
 	{ReasonNotFound, LayerState, VerdictDeny, 404, "not_found", "Nothing of that id is visible to this credential.", StepReRead},
 	{ReasonIdempotencyMismatch, LayerState, VerdictDeny, 409, "conflict", "The same type, title, recipient, amount and body were recorded today with another payload.", StepReRead},
 	{ReasonDigestMismatch, LayerState, VerdictDeny, 409, "conflict", "What would be carried out is not what was shown; look at it as it is now.", StepReRead},
-	{ReasonTwin, LayerState, VerdictDeny, 409, "conflict", "Decide the other intent, which has the same payload; two of them would both be carried out.", StepReRead},
+	{ReasonTwin, LayerState, VerdictDeny, 409, "conflict", "Look at the other intent, which has the same payload; two of them would both be carried out.", StepReRead},
 	{ReasonAlreadySettled, LayerState, VerdictDeny, 409, "conflict", "It was settled before.", StepReRead},
 	{ReasonAlreadyApproved, LayerState, VerdictDeny, 409, "conflict", "The rule asks for different people.", StepEscalateToHuman},
 	{ReasonNotYours, LayerState, VerdictDeny, 403, "forbidden", "Only the principal that recorded it, or a person, may do this.", StepEscalateToHuman},

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -117,7 +116,13 @@ func pin(ctx context.Context, db *core.DB, file string) error {
 	if err := conn.GetContext(ctx, &version, `select max(version) from reeve_schema`); err != nil {
 		return err
 	}
-	db.Intact, err = sameFiles(file, file+"-wal")
+	// SQLite keeps its log beside what a link leads to. The name that was given is
+	// watched as well: a link can be turned to something else.
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return fmt.Errorf("database file: %w", err)
+	}
+	db.Intact, err = sameFiles(file, real, real+"-wal")
 	return err
 }
 
@@ -131,15 +136,17 @@ func makeFile(dir string) (string, error) {
 	}
 	// Only a file that is not there is opened here: to close one that SQLite has
 	// open in this process would drop its locks (POSIX has them per process).
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if _, err := os.Stat(file); err == nil {
+		return file, nil
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err == nil {
 		err = f.Close()
 	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
+	if err != nil {
 		return "", fmt.Errorf("database file: %w", err)
 	}
-	// SQLite keeps its log beside what a link leads to.
-	return filepath.EvalSymlinks(file)
+	return file, nil
 }
 
 // sameFiles watches over the names of the database's files: itself, and the log

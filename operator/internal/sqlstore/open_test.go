@@ -281,3 +281,38 @@ func TestTheLogStaysWhileADatabaseIsOpen(t *testing.T) {
 		t.Errorf("after a checkpoint: %v", err)
 	}
 }
+
+func TestALinkThatIsTurnedElsewhereIsNoticed(t *testing.T) {
+	first, second := t.TempDir(), t.TempDir()
+	link := filepath.Join(t.TempDir(), "current")
+	if err := os.Symlink(first, link); err != nil {
+		t.Skip(err)
+	}
+	db, err := sqlstore.OpenSQLite(t.Context(), link, core.SystemClock{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	mustOpen(t, second)
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(second, link); err != nil {
+		t.Fatal(err)
+	}
+	if db.Ping(t.Context()) == nil {
+		t.Error("it says that it is ready")
+	}
+}
+
+func TestADatabaseMayBeClosedTwice(t *testing.T) {
+	db, err := sqlstore.OpenSQLite(t.Context(), t.TempDir(), core.SystemClock{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
