@@ -173,7 +173,8 @@ func (n judged) noTwin(ctx context.Context, tx core.Tx) error {
 			return err
 		}
 	}
-	// The day is a date of our own making, and an index is only used for a literal.
+	// Statuses and original are literals, so that the partial indexes serve; the day
+	// is a date of our own making.
 	for _, query := range []string{
 		` and status in ('pending_approval', 'approved', 'allowed', 'executing', 'unknown')`,
 		` and original = 1 and day = '` + n.day + `'`,
