@@ -140,6 +140,7 @@ func FuzzRedact(f *testing.F) {
 		f.Add("x " + secret + " y")
 	}
 	f.Add("postgres://ada:secret@db")
+	f.Add("p\x86os://a//ada://s:dapos:sea://s:dapos:cead:@a\xfc\xbc\xde\"\x86c")
 	f.Fuzz(func(t *testing.T, s string) {
 		at := 0
 		for _, span := range FindSecrets(s) {

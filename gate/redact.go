@@ -41,10 +41,22 @@ func FindSecrets(s string) []Span {
 // Redact replaces every credential of a text by "[redacted:kind]". Redacting
 // twice changes nothing more.
 func Redact(s string) string {
-	spans := FindSecrets(s)
-	if len(spans) == 0 {
-		return s
+	for range passes {
+		spans := FindSecrets(s)
+		if len(spans) == 0 {
+			break
+		}
+		s = without(s, spans)
 	}
+	return s
+}
+
+// passes bounds how often a text is looked through again: what is left when a
+// credential is taken out of another one can be a third. Each pass takes out more
+// of the text's own characters, so a few are enough for any but a made-up text.
+const passes = 8
+
+func without(s string, spans []Span) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	last := 0
