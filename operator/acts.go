@@ -70,7 +70,33 @@ func (op *Operator) act(ctx context.Context, f func(core.Tx) (Intent, error)) (I
 		}
 		return err
 	})
+	op.lapsed(ctx, err)
 	return out, err
+}
+
+// lapsed makes the record say what an act was just told: that a window is over.
+// Without it a clock that is set back would open the window again.
+func (op *Operator) lapsed(ctx context.Context, refused error) {
+	var r *core.Refusal
+	if !errors.As(refused, &r) || r.Reason != core.ReasonLapsed {
+		return
+	}
+	err := op.inTx(ctx, func(tx core.Tx) error {
+		id, _ := r.Details["intent_id"].(int64)
+		var row intentRow
+		err := tx.Get(ctx, &row, `select `+intentColumns+` from reeve_intents
+			where id = $1 and status in ('pending_approval', 'approved', 'allowed') and expires_at <= $2 `+tx.Dialect().ForUpdate, id, tx.Micros())
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil // somebody was quicker, or the clock went back in between
+		}
+		if err != nil {
+			return err
+		}
+		return op.storeMoves(ctx, tx, row, gate.StatusExpired, "Its window passed."+row.mayHaveActed())
+	})
+	if err != nil && ctx.Err() == nil {
+		op.log.Error("a lapse could not be recorded; the next sweep will", "error", err)
+	}
 }
 
 // The words a decision on an intent can be recorded with.
@@ -89,6 +115,19 @@ func (op *Operator) approve(ctx context.Context, tx core.Tx, p Person, in ActInp
 	if err := mayApprove(p, who, row); err != nil {
 		return Intent{}, err
 	}
+	// Nobody's approval makes room: what the policy of now denies is not carried
+	// out, and whoever approves it is told so rather than left to find out.
+	ws, err := settings(ctx, tx, row.ProjectID)
+	if err != nil {
+		return Intent{}, err
+	}
+	j, err := op.evaluate(ctx, tx, ws, row.RecordedBy, row.action(), row.ID)
+	if err != nil {
+		return Intent{}, err
+	}
+	if j.verdict.Effect == gate.Deny {
+		return Intent{}, j.refusal()
+	}
 	decision, err := decide(ctx, tx, p, row, decisionApproved, in.Note)
 	if err != nil {
 		return Intent{}, err
@@ -105,6 +144,9 @@ func (op *Operator) approve(ctx context.Context, tx core.Tx, p Person, in ActInp
 		where id = $5 and status = 'pending_approval' and digest = $6 and expires_at > $3`,
 		decision, p.ID(), tx.Micros(), core.Micros(tx.Now().Add(op.granted)), row.ID, row.Digest)
 	if err := changedOne(n, err); err != nil {
+		return Intent{}, err
+	}
+	if err := j.reserve(ctx, tx, row.ID, row.action()); err != nil {
 		return Intent{}, err
 	}
 	return op.acted(ctx, tx, p, row, "approve", "pending_approval -> approved")
@@ -165,7 +207,7 @@ func (op *Operator) seen(ctx context.Context, tx core.Tx, p Person, in ActInput,
 		return who, row, settledRefusal(row)
 	case row.ExpiresAt.Valid && tx.Micros() >= row.ExpiresAt.Int64:
 		return who, row, core.Refuse(core.ReasonLapsed, "Intent %d lapsed at %s; a lapse is a refusal.", row.ID,
-			core.FromMicros(row.ExpiresAt.Int64).Format("2006-01-02 15:04:05Z")).With("expires_at", core.FromMicros(row.ExpiresAt.Int64))
+			core.FromMicros(row.ExpiresAt.Int64).Format("2006-01-02 15:04:05Z")).With("expires_at", core.FromMicros(row.ExpiresAt.Int64)).With("intent_id", row.ID)
 	case subtle.ConstantTimeCompare([]byte(in.Digest), []byte(row.Digest)) != 1:
 		return who, row, core.Refuse(core.ReasonDigestMismatch, "What would be carried out is not what you were shown; here it is as it is now.").
 			With("present", row.whole())
@@ -214,6 +256,9 @@ func (op *Operator) close(ctx context.Context, tx core.Tx, p Person, in ActInput
 		where id = $5 and status = $6 and digest = $7`,
 		string(c.to), decision, p.ID(), tx.Micros(), row.ID, string(row.Status), row.Digest, strings.TrimSpace(row.mayHaveActed()))
 	if err := changedOne(n, err); err != nil {
+		return Intent{}, err
+	}
+	if err := budgetsFollow(ctx, tx, row, c.to); err != nil {
 		return Intent{}, err
 	}
 	return op.acted(ctx, tx, p, row, c.act, string(row.Status)+" -> "+string(c.to))

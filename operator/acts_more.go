@@ -215,6 +215,9 @@ func (op *Operator) Settle(ctx context.Context, p Person, in SettleInput) (Inten
 		if n == 0 {
 			return Intent{}, core.Refuse(core.ReasonTransition, "Intent %d is %s; only an unknown one is settled.", row.ID, row.Status).With("status", row.Status)
 		}
+		if err := budgetsFollow(ctx, tx, row, to); err != nil {
+			return Intent{}, err
+		}
 		return op.acted(ctx, tx, p, row, "settle", "unknown -> "+in.Status)
 	})
 }

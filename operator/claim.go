@@ -37,7 +37,8 @@ type Job struct {
 
 // ClaimOutput is what a claim answers: a job, or null when nothing is ready.
 type ClaimOutput struct {
-	Job *Job `json:"job" doc:"What to carry out now; null when nothing is ready."`
+	Job    *Job `json:"job" doc:"What to carry out now; null when nothing is ready."`
+	Frozen bool `json:"frozen" doc:"Whether a person has stopped whatever reaches outside; nothing of that sort is handed out until it is lifted."`
 }
 
 // Claim hands a worker the oldest intent that is ready and of one of its types.
@@ -59,7 +60,13 @@ func (op *Operator) Claim(ctx context.Context, p Principal, in ClaimInput) (Clai
 		if err != nil {
 			return err
 		}
-		passed, err := op.claim(ctx, tx, p, in, lease, &out)
+		ready := in
+		if out.Frozen, err = frozen(ctx, tx, p.AccountID(), p.ProjectID()); err != nil {
+			return err
+		} else if out.Frozen {
+			ready.Types = inward(in.Types)
+		}
+		passed, err := op.claim(ctx, tx, p, ready, lease, &out)
 		// A claim that met nothing wakes nobody: the workers that it would wake
 		// would claim in their turn, and wake it.
 		if reclaimed+passed > 0 || out.Job != nil {
@@ -110,7 +117,7 @@ func isWorker(p Principal) error {
 // claim passes over what the present policy denies (it is cancelled on the way)
 // until it holds a job or nothing is left, and says how many it passed over.
 func (op *Operator) claim(ctx context.Context, tx core.Tx, p Principal, in ClaimInput, lease time.Duration, out *ClaimOutput) (passed int, err error) {
-	for ; ; passed++ {
+	for ; len(in.Types) > 0; passed++ {
 		row, err := nextReady(ctx, tx, p.ProjectID(), in.Types)
 		if errors.Is(err, sql.ErrNoRows) {
 			return passed, nil
@@ -127,6 +134,7 @@ func (op *Operator) claim(ctx context.Context, tx core.Tx, p Principal, in Claim
 			return passed, err
 		}
 	}
+	return passed, nil
 }
 
 func nextReady(ctx context.Context, tx core.Tx, project int64, types []string) (intentRow, error) {
@@ -152,19 +160,15 @@ func (op *Operator) deniedNow(ctx context.Context, tx core.Tx, row intentRow) (b
 	if err != nil {
 		return false, err
 	}
-	zone, err := core.LoadZone(ws.Zone)
+	j, err := op.evaluate(ctx, tx, ws, row.RecordedBy, row.action(), row.ID)
 	if err != nil {
 		return false, err
 	}
-	policy, err := op.policies.at(ctx, tx)
-	if err != nil {
-		return false, err
+	if j.verdict.Effect == gate.Deny {
+		return true, op.storeMoves(ctx, tx, row, gate.StatusCancelled, "The policy of "+j.verdict.PolicyVersion+" denies it: "+strings.Join(j.texts(), " ")+row.mayHaveActed())
 	}
-	v := policy.Evaluate(row.action(), facts(ws, row.RecordedBy, tx.Now(), zone))
-	if v.Effect != gate.Deny {
-		return false, nil
-	}
-	return true, op.storeMoves(ctx, tx, row, gate.StatusCancelled, "The policy of "+v.PolicyVersion+" denies it: "+strings.Join(v.Texts(), " ")+row.mayHaveActed())
+	// A policy that was loaded since may count what the one before did not.
+	return false, j.reserve(ctx, tx, row.ID, row.action())
 }
 
 // storePrincipal is written as the actor of what the store does by itself.
@@ -175,6 +179,9 @@ func (op *Operator) storeMoves(ctx context.Context, tx core.Tx, row intentRow, t
 	n, err := tx.Exec(ctx, `update reeve_intents set status = $1, settled_by = $2, settled_at = $3, updated_at = $3, expires_at = null,
 		outcome = $4 where id = $5 and status = $6`, string(to), storePrincipal, tx.Micros(), why, row.ID, string(row.Status))
 	if err := changedOne(n, err); err != nil {
+		return err
+	}
+	if err := budgetsFollow(ctx, tx, row, to); err != nil {
 		return err
 	}
 	return tx.Audit(ctx, op.storeAudit(ctx, tx, row, string(row.Status)+" -> "+string(to)))
@@ -293,6 +300,9 @@ func (op *Operator) report(ctx context.Context, tx core.Tx, p Principal, in Repo
 	}
 	if n == 0 {
 		return Intent{}, staleToken(in.ID)
+	}
+	if err := budgetsFollow(ctx, tx, row, Status(in.Status)); err != nil {
+		return Intent{}, err
 	}
 	audit := principalAudit(ctx, p, "report")
 	audit.IntentID, audit.Digest, audit.PolicyVersion, audit.Outcome = in.ID, row.Digest, row.PolicyVersion, "executing -> "+in.Status

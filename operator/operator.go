@@ -38,9 +38,6 @@ type Options struct {
 // where they do not exist yet.
 func OpenDir(ctx context.Context, dir string, opts *Options) (*Operator, error) {
 	o := opts.filled()
-	if err := o.check(); err != nil {
-		return nil, err
-	}
 	db, err := sqlstore.OpenSQLite(ctx, dir, o.Clock)
 	if err != nil {
 		return nil, err
@@ -52,9 +49,6 @@ func OpenDir(ctx context.Context, dir string, opts *Options) (*Operator, error) 
 // processes may work on one.
 func OpenPostgres(ctx context.Context, url string, opts *Options) (*Operator, error) {
 	o := opts.filled()
-	if err := o.check(); err != nil {
-		return nil, err
-	}
 	db, err := sqlstore.OpenPostgres(ctx, url, o.Clock)
 	if err != nil {
 		return nil, err
@@ -88,15 +82,6 @@ func (o *Options) filled() Options {
 		out.Granted = 24 * time.Hour
 	}
 	return out
-}
-
-// check refuses a policy that this version could only half obey. Without it every
-// spend under such a rule would be held back, and nobody would know why.
-func (o Options) check() error {
-	if o.Policy == nil {
-		return nil
-	}
-	return CheckPolicy(o.Policy)
 }
 
 func newOperator(db *core.DB, o Options) *Operator {

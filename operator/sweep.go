@@ -78,6 +78,9 @@ func (op *Operator) reclaim(ctx context.Context, tx core.Tx) (int, error) {
 		if err := changedOne(n, err); err != nil {
 			return 0, err
 		}
+		if err := budgetsFollow(ctx, tx, row, to); err != nil {
+			return 0, err
+		}
 		if err := tx.Audit(ctx, op.storeAudit(ctx, tx, row, "executing -> "+string(to)+": the lease lapsed")); err != nil {
 			return 0, err
 		}

@@ -71,6 +71,9 @@ func (op *Operator) cancel(ctx context.Context, tx core.Tx, p Principal, id int6
 	if err := changedOne(n, err); err != nil {
 		return Intent{}, err
 	}
+	if err := budgetsFollow(ctx, tx, row, gate.StatusCancelled); err != nil {
+		return Intent{}, err
+	}
 	audit := principalAudit(ctx, p, "cancel")
 	audit.IntentID, audit.Digest, audit.PolicyVersion, audit.Outcome = id, row.Digest, row.PolicyVersion, string(row.Status)+" -> cancelled"
 	if err := tx.Audit(ctx, audit); err != nil {

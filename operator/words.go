@@ -102,6 +102,7 @@ var (
 	ErrApproverNotAllowed  error = &Refusal{Reason: core.ReasonApproverNotAllowed}
 	ErrEditChangesKind     error = &Refusal{Reason: core.ReasonEditChangesKind}
 	ErrDenied              error = &Refusal{Reason: core.ReasonDenied}
+	ErrBudget              error = &Refusal{Reason: core.ReasonBudget}
 	ErrStaleToken          error = &Refusal{Reason: core.ReasonStaleToken}
 	ErrDecisionSettled     error = &Refusal{Reason: core.ReasonDecisionSettled}
 	ErrTaken               error = &Refusal{Reason: core.ReasonTaken}
