@@ -158,7 +158,8 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request, in *inbound, body 
 		if newerEra(r.Header) {
 			status = http.StatusNotFound
 		}
-		writeRPCError(w, status, m.id, jsonrpc.CodeMethodNotFound, notFound().Message, nil)
+		f.refuseRPC(w, r, in, &fault{status: status, code: jsonrpc.CodeMethodNotFound, id: m.id,
+			err: operator.Refuse(operator.ReasonUnknownTool, "This server has no such method.")})
 		return
 	}
 	if m.method == methodCallTool {

@@ -67,6 +67,12 @@ func (m *message) agrees(h http.Header, in *inbound) *fault {
 	if one(h, headerMethod) != m.method {
 		return mismatch(headerMethod)
 	}
+	if m.method == methodCallTool && !m.saysEra() {
+		return &fault{status: http.StatusBadRequest, code: jsonrpc.CodeInvalidParams, id: m.id, call: true, tool: in.tool,
+			err: operator.Refuse(operator.ReasonMissingField,
+				"A request of this protocol version names its version and the client's capabilities in params._meta, as %s and %s.",
+				mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientCapabilities)}
+	}
 	if m.method == methodCallTool && one(h, headerName) != in.tool {
 		return mismatch(headerName)
 	}
@@ -85,6 +91,20 @@ func (m *message) version() (string, bool) {
 	}
 	version, ok := only(inner, mcp.MetaKeyProtocolVersion)
 	return text(version), ok && startsWith(version, '"')
+}
+
+// saysEra says that _meta holds what each request of the newer era says of itself.
+func (m *message) saysEra() bool {
+	if _, ok := m.version(); !ok {
+		return false
+	}
+	meta, _ := only(m.params, "_meta")
+	inner, err := powers.Members(meta)
+	if err != nil {
+		return false
+	}
+	capabilities, ok := only(inner, mcp.MetaKeyClientCapabilities)
+	return ok && isObject(capabilities)
 }
 
 // pass hands the request to the SDK. The SDK gets a request of our own making,

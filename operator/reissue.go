@@ -37,10 +37,10 @@ func (op *Operator) reissue(ctx context.Context, tx core.Tx, p Person, id int64)
 	}
 	switch {
 	case old.ReissuedAs.Valid:
-		return Intent{}, core.Refuse(core.ReasonTransition, "Intent %d had its other chance: intent %d.", id, old.ReissuedAs.Int64).
+		return Intent{}, old.refuse(core.ReasonTransition, "Intent %d had its other chance: intent %d.", id, old.ReissuedAs.Int64).
 			With("reissued_as", old.ReissuedAs.Int64)
 	case !reissuable(old.Status):
-		return Intent{}, core.Refuse(core.ReasonTransition, "Intent %d is %s; only a rejected, failed or expired one gets another chance.", id, old.Status).
+		return Intent{}, old.refuse(core.ReasonTransition, "Intent %d is %s; only a rejected, failed or expired one gets another chance.", id, old.Status).
 			With("status", old.Status)
 	}
 	if err := mayJudge(who, old); err != nil {
@@ -56,7 +56,7 @@ func (op *Operator) reissue(ctx context.Context, tx core.Tx, p Person, id int64)
 	}
 	if n.verdict.Effect == gate.Deny {
 		// The chance is not used up by it: a policy can change.
-		return Intent{}, core.Refuse(core.ReasonDenied, "The policy of now denies it.").With("policy_reasons", n.verdict.Texts())
+		return Intent{}, old.refuse(core.ReasonDenied, "The policy of now denies it.").With("policy_reasons", n.verdict.Texts())
 	}
 	n.reissues = old.ID
 	n = op.inherit(n, old, tx.Now())
