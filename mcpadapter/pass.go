@@ -67,7 +67,7 @@ func (m *message) agrees(h http.Header, in *inbound) *fault {
 	if one(h, headerMethod) != m.method {
 		return mismatch(headerMethod)
 	}
-	if m.method == methodCallTool && !m.saysEra() {
+	if m.method == methodCallTool && !m.saysEra() && slices.Contains(mcp.SupportedProtocolVersions(), one(h, headerVersion)) {
 		return &fault{status: http.StatusBadRequest, code: jsonrpc.CodeInvalidParams, id: m.id, call: true, tool: in.tool,
 			err: operator.Refuse(operator.ReasonMissingField,
 				"A request of this protocol version names its version and the client's capabilities in params._meta, as %s and %s.",
@@ -118,6 +118,10 @@ func (f *front) pass(w http.ResponseWriter, r *http.Request, in *inbound, m *mes
 	if fail != nil {
 		f.refuseRPC(w, r, in, fail)
 		return
+	}
+	if version := one(r.Header, headerVersion); m.method == methodCallTool && version != "" && !slices.Contains(mcp.SupportedProtocolVersions(), version) {
+		// The SDK answers it with the versions that there are; it is on record as well.
+		f.refuse(r.Context(), in.caller, f.catalog.action(in.tool), in.body, operator.Refuse(operator.ReasonInvalidValue, "This server does not speak that protocol version."))
 	}
 	h := http.Header{}
 	for _, name := range []string{headerVersion, headerMethod, headerName} {

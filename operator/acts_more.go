@@ -50,7 +50,7 @@ func (op *Operator) edit(ctx context.Context, tx core.Tx, p Person, in EditInput
 	}
 	n.supersedes = old.ID
 	n = op.inherit(n, old, tx.Now())
-	id, err := n.insertFromAct(ctx, tx)
+	id, err := op.insertFromAct(ctx, tx, n)
 	if err != nil {
 		return Intent{}, err
 	}

@@ -171,7 +171,18 @@ func (op *Operator) deniedNow(ctx context.Context, tx core.Tx, row intentRow) (b
 	if v.Effect != gate.Deny {
 		return false, nil
 	}
-	return true, op.storeMoves(ctx, tx, row, gate.StatusCancelled, "The policy of "+v.PolicyVersion+" denies it: "+strings.Join(v.Texts(), " ")+row.mayHaveActed())
+	return true, op.storeMoves(ctx, tx, row, gate.StatusCancelled, "The policy of "+v.PolicyVersion+" denies it: "+strings.Join(denials(v), " ")+row.mayHaveActed())
+}
+
+// denials are the sentences of the rules that deny.
+func denials(v gate.Verdict) []string {
+	var out []string
+	for _, r := range v.Reasons {
+		if r.Effect == gate.Deny {
+			out = append(out, r.Text)
+		}
+	}
+	return out
 }
 
 // storePrincipal is written as the actor of what the store does by itself.

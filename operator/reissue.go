@@ -35,6 +35,9 @@ func (op *Operator) reissue(ctx context.Context, tx core.Tx, p Person, id int64)
 	if err != nil {
 		return Intent{}, err
 	}
+	if old, err = op.lapse(ctx, tx, old); err != nil {
+		return Intent{}, err
+	}
 	switch {
 	case old.ReissuedAs.Valid:
 		return Intent{}, old.refuse(core.ReasonTransition, "Intent %d had its other chance: intent %d.", id, old.ReissuedAs.Int64).
@@ -65,7 +68,7 @@ func (op *Operator) reissue(ctx context.Context, tx core.Tx, p Person, id int64)
 
 // chance stores the new intent, and ties the two together.
 func (op *Operator) chance(ctx context.Context, tx core.Tx, p Person, ws workspace, old intentRow, n judged) (Intent, error) {
-	id, err := n.insertFromAct(ctx, tx)
+	id, err := op.insertFromAct(ctx, tx, n)
 	if err != nil {
 		return Intent{}, err
 	}
