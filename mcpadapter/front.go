@@ -54,6 +54,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Request-Id", in.caller.RequestID)
 	h.Set("X-Content-Type-Options", "nosniff")
+	powers.CloseChunked(h, r)
 	if !f.enter(w, r, in) || !f.authenticate(w, r, in) || !f.speaks(w, r, in) {
 		return
 	}
