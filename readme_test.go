@@ -48,7 +48,7 @@ func TestTheProgramsOfTheREADMERun(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		const want = "pending_approval [Spending money, or promising to, needs a person.]\npaying for Annual plan renewal\n"
+		const want = "pending_approval [Spending money, or promising to, needs a person.]\nsucceeded <nil>\n"
 		if string(out) != want {
 			t.Errorf("it prints\n%swant\n%s", out, want)
 		}

@@ -205,6 +205,31 @@ func TestHeadersOfTheNewerEraMustAgreeWithTheBody(t *testing.T) {
 	}
 }
 
+// TestACallThatSaysTooLittleOfItselfIsRefusedInAnEnvelope: what the SDK would answer
+// with an error of its own is refused like every other call, and is on record.
+func TestACallThatSaysTooLittleOfItselfIsRefusedInAnEnvelope(t *testing.T) {
+	h := newHouse(t, nil)
+	whole := newer("tools/call", `"name":"operator_state"`)
+	for name, body := range map[string]string{
+		"no _meta":                   `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"operator_state"}}`,
+		"_meta is null":              `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"operator_state","_meta":null}}`,
+		"_meta is empty":             `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"operator_state","_meta":{}}}`,
+		"no version":                 strings.Replace(whole, `"io.modelcontextprotocol/protocolVersion":"2026-07-28",`, "", 1),
+		"no capabilities":            strings.Replace(whole, `,"io.modelcontextprotocol/clientCapabilities":{}`, "", 1),
+		"capabilities are no object": strings.Replace(whole, `"io.modelcontextprotocol/clientCapabilities":{}`, `"io.modelcontextprotocol/clientCapabilities":[]`, 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			h.post(body, newerHeaders("tools/call", "operator_state")...).refused(t, "1", "missing_field")
+		})
+	}
+	h.post(newer("tools/call", `"name":""`), newerHeaders("tools/call", "")...).refused(t, "1", "unknown_tool")
+	h.post(strings.Replace(whole, `2026-07-28`, `2030-01-01`, 1), header("Mcp-Protocol-Version", "2030-01-01"), header("Mcp-Method", "tools/call"),
+		header("Mcp-Name", "operator_state"))
+	if last := h.lastRefusal(t); last != "operator_state|invalid_value" {
+		t.Errorf("a version that is not there yet left %q on record", last)
+	}
+}
+
 func TestAVersionThatNobodySpeaksIsRefusedInJSON(t *testing.T) {
 	h := newHouse(t, nil)
 	for _, v := range []string{"2023-01-01", "1", "0", "tomorrow", "2026-07-28x"} {

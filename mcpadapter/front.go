@@ -54,6 +54,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Request-Id", in.caller.RequestID)
 	h.Set("X-Content-Type-Options", "nosniff")
+	powers.CloseChunked(h, r)
 	if !f.enter(w, r, in) || !f.authenticate(w, r, in) || !f.speaks(w, r, in) {
 		return
 	}
@@ -158,7 +159,8 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request, in *inbound, body 
 		if newerEra(r.Header) {
 			status = http.StatusNotFound
 		}
-		writeRPCError(w, status, m.id, jsonrpc.CodeMethodNotFound, notFound().Message, nil)
+		f.refuseRPC(w, r, in, &fault{status: status, code: jsonrpc.CodeMethodNotFound, id: m.id,
+			err: operator.Refuse(operator.ReasonUnknownTool, "This server has no such method.")})
 		return
 	}
 	if m.method == methodCallTool {

@@ -269,3 +269,26 @@ func (a answer) barred(t *testing.T, status int, reason string) envelope {
 }
 
 const record = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"operator_record_action_intent","arguments":{"action":{"type":"spend","title":"Annual plan renewal","amount_cents":4900}}}}`
+
+// lastRefusal is the newest line of the record that tells of a refusal: the tool
+// and the reason.
+func (h *house) lastRefusal(t *testing.T) string {
+	t.Helper()
+	var got struct {
+		Result struct {
+			StructuredContent struct {
+				Audit []struct{ Act, Why string } `json:"audit"`
+			} `json:"structuredContent"`
+		} `json:"result"`
+	}
+	a := h.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"operator_state","arguments":{"limit":5}}}`)
+	if err := json.Unmarshal(a.body, &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range got.Result.StructuredContent.Audit {
+		if row.Why != "" {
+			return row.Act + "|" + row.Why
+		}
+	}
+	return ""
+}

@@ -159,6 +159,9 @@ func (m *message) callOf() (tool string, arguments []byte, f *fault) {
 			operator.Refuse(operator.ReasonUnknownKey, "The call has a key %q; the keys of a call are lower case.", key))
 	}
 	name, ok := only(m.params, "name")
+	if ok && string(name) == `""` {
+		return "", nil, who.as(jsonrpc.CodeInvalidParams, operator.Refuse(operator.ReasonUnknownTool, "There is no tool without a name."))
+	}
 	if !ok || !startsWith(name, '"') {
 		return "", nil, who.as(jsonrpc.CodeInvalidParams,
 			operator.Refuse(operator.ReasonMissingField, "The call must name its tool in a string, params.name."))

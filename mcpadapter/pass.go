@@ -67,6 +67,12 @@ func (m *message) agrees(h http.Header, in *inbound) *fault {
 	if one(h, headerMethod) != m.method {
 		return mismatch(headerMethod)
 	}
+	if m.method == methodCallTool && !m.saysEra() && slices.Contains(mcp.SupportedProtocolVersions(), one(h, headerVersion)) {
+		return &fault{status: http.StatusBadRequest, code: jsonrpc.CodeInvalidParams, id: m.id, call: true, tool: in.tool,
+			err: operator.Refuse(operator.ReasonMissingField,
+				"A request of this protocol version names its version and the client's capabilities in params._meta, as %s and %s.",
+				mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientCapabilities)}
+	}
 	if m.method == methodCallTool && one(h, headerName) != in.tool {
 		return mismatch(headerName)
 	}
@@ -87,6 +93,20 @@ func (m *message) version() (string, bool) {
 	return text(version), ok && startsWith(version, '"')
 }
 
+// saysEra says that _meta holds what each request of the newer era says of itself.
+func (m *message) saysEra() bool {
+	if _, ok := m.version(); !ok {
+		return false
+	}
+	meta, _ := only(m.params, "_meta")
+	inner, err := powers.Members(meta)
+	if err != nil {
+		return false
+	}
+	capabilities, ok := only(inner, mcp.MetaKeyClientCapabilities)
+	return ok && isObject(capabilities)
+}
+
 // pass hands the request to the SDK. The SDK gets a request of our own making,
 // with what it needs and nothing else: not the credential, not the arguments,
 // no header that would switch something on.
@@ -98,6 +118,10 @@ func (f *front) pass(w http.ResponseWriter, r *http.Request, in *inbound, m *mes
 	if fail != nil {
 		f.refuseRPC(w, r, in, fail)
 		return
+	}
+	if version := one(r.Header, headerVersion); m.method == methodCallTool && version != "" && !slices.Contains(mcp.SupportedProtocolVersions(), version) {
+		// The SDK answers it with the versions that there are; it is on record as well.
+		f.refuse(r.Context(), in.caller, f.catalog.action(in.tool), in.body, operator.Refuse(operator.ReasonInvalidValue, "This server does not speak that protocol version."))
 	}
 	h := http.Header{}
 	for _, name := range []string{headerVersion, headerMethod, headerName} {

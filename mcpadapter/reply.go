@@ -65,6 +65,8 @@ func rpcMessage(code int64) string {
 		return "Invalid params"
 	case mcp.CodeHeaderMismatch:
 		return "Header mismatch"
+	case jsonrpc.CodeMethodNotFound:
+		return notFound().Message
 	default:
 		return "Invalid Request"
 	}

@@ -124,10 +124,7 @@ func TestMethodsThatAreNotDeclaredAreNotFound(t *testing.T) {
 					return
 				}
 				for want, a := range map[int]answer{http.StatusOK: older, http.StatusNotFound: newer} {
-					r := a.rpc(t)
-					if r.Error == nil || r.Error.Code != -32601 || a.status != want || string(r.ID) != `"x"` {
-						t.Fatalf("%d %s: want -32601 with %d", a.status, a.body, want)
-					}
+					a.failed(t, want, -32601, `"x"`, "unknown_tool")
 				}
 			})
 		}

@@ -84,15 +84,11 @@ func (op *Operator) lapsed(ctx context.Context, refused error) {
 	err := op.inTx(ctx, func(tx core.Tx) error {
 		id, _ := r.Details["intent_id"].(int64)
 		var row intentRow
-		err := tx.Get(ctx, &row, `select `+intentColumns+` from reeve_intents
-			where id = $1 and status in ('pending_approval', 'approved', 'allowed') and expires_at <= $2 `+tx.Dialect().ForUpdate, id, tx.Micros())
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil // somebody was quicker, or the clock went back in between
+		err := tx.Get(ctx, &row, `select `+intentColumns+` from reeve_intents where id = $1 `+tx.Dialect().ForUpdate, id)
+		if err == nil {
+			_, err = op.lapse(ctx, tx, row)
 		}
-		if err != nil {
-			return err
-		}
-		return op.storeMoves(ctx, tx, row, gate.StatusExpired, "Its window passed."+row.mayHaveActed())
+		return err
 	})
 	if err != nil && ctx.Err() == nil {
 		op.log.Error("a lapse could not be recorded; the next sweep will", "error", err)
@@ -172,7 +168,7 @@ func countVotes(ctx context.Context, tx core.Tx, row intentRow) (votes int64, er
 // mayJudge holds a person to the roles that the rule names.
 func mayJudge(who standing, row intentRow) error {
 	if from := stored(row.Approvers); len(from) > 0 && !isOneOf(string(who.Role), from) {
-		return core.Refuse(core.ReasonApproverNotAllowed, "This needs an approver whose role is one of %s.", row.Approvers).
+		return row.refuse(core.ReasonApproverNotAllowed, "This needs an approver whose role is one of %s.", row.Approvers).
 			With("approvers", from)
 	}
 	return nil
@@ -185,7 +181,7 @@ func mayApprove(p Person, who standing, row intentRow) error {
 		return err
 	}
 	if row.Quorum > 1 && row.RecordedBy == p.ID() {
-		return core.Refuse(core.ReasonSelfApproval, "You recorded this yourself, and it needs %d other people.", row.Quorum)
+		return row.refuse(core.ReasonSelfApproval, "You recorded this yourself, and it needs %d other people.", row.Quorum)
 	}
 	return nil
 }
@@ -206,10 +202,10 @@ func (op *Operator) seen(ctx context.Context, tx core.Tx, p Person, in ActInput,
 	case !open:
 		return who, row, settledRefusal(row)
 	case row.ExpiresAt.Valid && tx.Micros() >= row.ExpiresAt.Int64:
-		return who, row, core.Refuse(core.ReasonLapsed, "Intent %d lapsed at %s; a lapse is a refusal.", row.ID,
-			core.FromMicros(row.ExpiresAt.Int64).Format("2006-01-02 15:04:05Z")).With("expires_at", core.FromMicros(row.ExpiresAt.Int64)).With("intent_id", row.ID)
+		return who, row, row.refuse(core.ReasonLapsed, "Intent %d lapsed at %s; a lapse is a refusal.", row.ID,
+			core.FromMicros(row.ExpiresAt.Int64).Format("2006-01-02 15:04:05Z")).With("expires_at", core.FromMicros(row.ExpiresAt.Int64))
 	case subtle.ConstantTimeCompare([]byte(in.Digest), []byte(row.Digest)) != 1:
-		return who, row, core.Refuse(core.ReasonDigestMismatch, "What would be carried out is not what you were shown; here it is as it is now.").
+		return who, row, row.refuse(core.ReasonDigestMismatch, "What would be carried out is not what you were shown; here it is as it is now.").
 			With("present", row.whole())
 	}
 	return who, row, nil
@@ -222,7 +218,7 @@ func settledRefusal(row intentRow) error {
 	if !by.Valid {
 		by, at = row.DecidedBy, row.DecidedAt
 	}
-	r := core.Refuse(core.ReasonAlreadySettled, "Intent %d is %s already.", row.ID, row.Status)
+	r := row.refuse(core.ReasonAlreadySettled, "Intent %d is %s already.", row.ID, row.Status)
 	if by.Valid {
 		when := core.FromMicros(at.Int64)
 		r.Message = "Intent " + itoa(row.ID) + " is " + string(row.Status) + " already: " + by.String + " settled it at " + when.Format("2006-01-02 15:04:05Z") + "."
@@ -231,7 +227,7 @@ func settledRefusal(row intentRow) error {
 	if row.SupersededBy.Valid {
 		r.With("superseded_by", row.SupersededBy.Int64)
 	}
-	return r.With("intent_id", row.ID).With("status", row.Status)
+	return r.With("status", row.Status)
 }
 
 // closing is an act that ends an intent.
@@ -275,7 +271,7 @@ func decide(ctx context.Context, tx core.Tx, p Person, row intentRow, status, no
 		on conflict (intent_id, person_id) where status = 'approved' and intent_id is not null do nothing returning id`,
 		row.ProjectID, row.ID, row.Title, status, p.ID(), p.personID, string(p.via), row.Digest, row.PolicyVersion, note, tx.Micros())
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, core.Refuse(core.ReasonAlreadyApproved, "You have approved this already; it needs %d different people.", row.Quorum)
+		return 0, row.refuse(core.ReasonAlreadyApproved, "You have approved this already; it needs %d different people.", row.Quorum)
 	}
 	return id, err
 }

@@ -50,7 +50,7 @@ func (op *Operator) edit(ctx context.Context, tx core.Tx, p Person, in EditInput
 	}
 	n.supersedes = old.ID
 	n = op.inherit(n, old, tx.Now())
-	id, err := n.insertFromAct(ctx, tx)
+	id, err := op.insertFromAct(ctx, tx, n)
 	if err != nil {
 		return Intent{}, err
 	}
@@ -107,10 +107,10 @@ func narrower(before, now []string) []string {
 
 func sameKindOfAction(old intentRow, n judged) error {
 	if n.action.Type != old.Type || n.action.Currency != old.Currency {
-		return core.Refuse(core.ReasonEditChangesKind, "An edit changes neither the type (%s) nor the currency (%s): reject this one and record another.", old.Type, old.Currency)
+		return old.refuse(core.ReasonEditChangesKind, "An edit changes neither the type (%s) nor the currency (%s): reject this one and record another.", old.Type, old.Currency)
 	}
 	if n.verdict.Effect == gate.Deny {
-		return core.Refuse(core.ReasonDenied, "The policy denies it as edited, and an edit lifts no denial.").With("policy_reasons", n.verdict.Texts())
+		return old.refuse(core.ReasonDenied, "The policy denies it as edited, and an edit lifts no denial.").With("policy_reasons", n.verdict.Texts())
 	}
 	if n.digest == old.Digest {
 		return core.Refuse(core.ReasonInvalidValue, "The edit changes nothing: approve it instead.")
@@ -213,7 +213,7 @@ func (op *Operator) Settle(ctx context.Context, p Person, in SettleInput) (Inten
 			return Intent{}, err
 		}
 		if n == 0 {
-			return Intent{}, core.Refuse(core.ReasonTransition, "Intent %d is %s; only an unknown one is settled.", row.ID, row.Status).With("status", row.Status)
+			return Intent{}, row.refuse(core.ReasonTransition, "Intent %d is %s; only an unknown one is settled.", row.ID, row.Status).With("status", row.Status)
 		}
 		if err := budgetsFollow(ctx, tx, row, to); err != nil {
 			return Intent{}, err

@@ -118,7 +118,7 @@ func isWorker(p Principal) error {
 // until it holds a job or nothing is left, and says how many it passed over.
 func (op *Operator) claim(ctx context.Context, tx core.Tx, p Principal, in ClaimInput, lease time.Duration, out *ClaimOutput) (passed int, err error) {
 	for ; len(in.Types) > 0; passed++ {
-		row, err := nextReady(ctx, tx, p.ProjectID(), in.Types)
+		row, err := nextReady(ctx, tx, p.ProjectID(), in)
 		if errors.Is(err, sql.ErrNoRows) {
 			return passed, nil
 		}
@@ -137,18 +137,25 @@ func (op *Operator) claim(ctx context.Context, tx core.Tx, p Principal, in Claim
 	return passed, nil
 }
 
-func nextReady(ctx context.Context, tx core.Tx, project int64, types []string) (intentRow, error) {
+// nextReady finds the oldest that a worker can carry out. One that somebody held
+// before may have been carried out then, so it goes to a handler alone that may run
+// twice, whatever the one before had said of itself.
+func nextReady(ctx context.Context, tx core.Tx, project int64, in ClaimInput) (intentRow, error) {
 	args := []any{project, tx.Micros()}
-	marks := make([]string, 0, len(types))
-	for _, t := range types {
-		args = append(args, t)
-		marks = append(marks, fmt.Sprintf("$%d", len(args)))
+	among := func(types []string) string {
+		marks := []string{"null"} // of no types at all there is none
+		for _, t := range types {
+			args = append(args, t)
+			marks = append(marks, fmt.Sprintf("$%d", len(args)))
+		}
+		return "type in (" + strings.Join(marks, ", ") + ")"
 	}
 	// "+ 0" keeps PostgreSQL from the index of what lapses: it takes the window for
 	// a rare one, and would read and sort everything that waits.
 	var row intentRow
 	err := tx.Get(ctx, &row, `select `+intentColumns+` from reeve_intents
-		where project_id = $1 and status in ('approved', 'allowed') and expires_at + 0 > $2 and type in (`+strings.Join(marks, ", ")+`)
+		where project_id = $1 and status in ('approved', 'allowed') and expires_at + 0 > $2 and `+among(in.Types)+`
+			and (fencing_token = 0 or `+among(in.Idempotent)+`)
 		order by id limit 1 `+tx.Dialect().SkipLocks, args...)
 	return row, err
 }
@@ -165,7 +172,7 @@ func (op *Operator) deniedNow(ctx context.Context, tx core.Tx, row intentRow) (b
 		return false, err
 	}
 	if j.verdict.Effect == gate.Deny {
-		return true, op.storeMoves(ctx, tx, row, gate.StatusCancelled, "The policy of "+j.verdict.PolicyVersion+" denies it: "+strings.Join(j.texts(), " ")+row.mayHaveActed())
+		return true, op.storeMoves(ctx, tx, row, gate.StatusCancelled, "The policy of "+j.verdict.PolicyVersion+" denies it: "+strings.Join(j.denials(), " ")+row.mayHaveActed())
 	}
 	// A policy that was loaded since may count what the one before did not.
 	return false, j.reserve(ctx, tx, row.ID, row.action())
@@ -248,15 +255,19 @@ func (op *Operator) Extend(ctx context.Context, p Principal, in ExtendInput) (Ex
 			where id = $2 and project_id = $3 and status = 'executing' and lease_holder = $4 and fencing_token = $5 and lease_until > `+now+`
 			returning lease_until`, lease.Microseconds(), in.ID, p.ProjectID(), p.ID(), in.FencingToken)
 		if errors.Is(err, sql.ErrNoRows) {
-			return staleToken(in.ID)
+			row, err := findIntent(ctx, tx, p.ProjectID(), in.ID, "")
+			if err != nil {
+				return err
+			}
+			return row.staleToken()
 		}
 		return err
 	})
 	return Extended{core.FromMicros(until)}, err
 }
 
-func staleToken(id int64) error {
-	return core.Refuse(core.ReasonStaleToken, "Intent %d is not held under that token: the lease lapsed, or somebody else has it.", id)
+func (r intentRow) staleToken() error {
+	return r.refuse(core.ReasonStaleToken, "Intent %d is not held under that token: the lease lapsed, or somebody else has it.", r.ID)
 }
 
 // ReportInput says what came of a job.
@@ -299,7 +310,7 @@ func (op *Operator) report(ctx context.Context, tx core.Tx, p Principal, in Repo
 		return Intent{}, err
 	}
 	if n == 0 {
-		return Intent{}, staleToken(in.ID)
+		return Intent{}, row.staleToken()
 	}
 	if err := budgetsFollow(ctx, tx, row, Status(in.Status)); err != nil {
 		return Intent{}, err

@@ -173,13 +173,8 @@ func TestALeaseThatIsExtendedDoesNotLapse(t *testing.T) {
 		if err != nil || extended.LeaseUntil.Sub(got.Job.LeaseUntil) < 3500*time.Second {
 			t.Fatalf("%v to %v, %v", got.Job.LeaseUntil, extended.LeaseUntil, err)
 		}
-		for what, in := range map[string]operator.ExtendInput{
-			"another token": {ID: got.Job.Intent.ID, FencingToken: 2}, "another intent": {ID: 99, FencingToken: 1},
-		} {
-			if _, err := w.Extend(ctx, w.Worker, in); !errors.Is(err, operator.ErrStaleToken) {
-				t.Errorf("%s: %v", what, err)
-			}
-		}
+		_, err = w.Extend(ctx, w.Worker, operator.ExtendInput{ID: got.Job.Intent.ID, FencingToken: 2})
+		mustBe(t, err, operator.ErrStaleToken)
 	})
 }
 
@@ -333,6 +328,48 @@ func TestIdsBeyondThirtyTwoBitsWork(t *testing.T) {
 		state, err := w.State(ctx, w.Agent, operator.StateInput{IntentID: &edited.ID})
 		if err != nil || len(state.Audit) == 0 {
 			t.Fatalf("%+v, %v", state, err)
+		}
+	})
+}
+
+// TestWhatWasHeldBeforeGoesOnlyToAHandlerThatMayRunTwice: one worker said that its
+// handler may, and lost its lease; whoever comes next must say so of its own.
+func TestWhatWasHeldBeforeGoesOnlyToAHandlerThatMayRunTwice(t *testing.T) {
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		ctx := context.Background()
+		w := operatortest.New(t, store, nil)
+		db := operatortest.Database(t, w.Where)
+		in := w.Approved(t, renewal())
+		once := operator.ClaimInput{Types: []string{"spend"}}
+		twice := operator.ClaimInput{Types: []string{"spend"}, Idempotent: []string{"spend"}}
+		if got, err := w.Claim(ctx, w.Worker, twice); err != nil || got.Job == nil {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		lapse(t, db, in.ID)
+		_, err := w.Sweep(ctx)
+		mustHave(t, err)
+		if got, err := w.Claim(ctx, w.Worker, once); err != nil || got.Job != nil {
+			t.Errorf("a handler that must not run twice got it: %+v, %v", got, err)
+		}
+		if got, err := w.Claim(ctx, w.Worker, twice); err != nil || got.Job == nil {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+func TestToExtendWhatIsElsewhereIsToExtendNothing(t *testing.T) {
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		ctx := context.Background()
+		w := operatortest.New(t, store, nil)
+		in := w.Approved(t, renewal())
+		_, err := w.AddProject(ctx, "", "second")
+		mustHave(t, err)
+		stranger, err := w.LocalWorker(ctx, "", "second", "test")
+		mustHave(t, err)
+		_, there := w.Extend(ctx, stranger, operator.ExtendInput{ID: in.ID, FencingToken: 1})
+		_, nowhere := w.Extend(ctx, stranger, operator.ExtendInput{ID: in.ID + 999, FencingToken: 1})
+		if mustBe(t, there, operator.ErrNotFound).Message != mustBe(t, nowhere, operator.ErrNotFound).Message {
+			t.Errorf("%v, %v", there, nowhere)
 		}
 	})
 }

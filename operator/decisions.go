@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator/internal/core"
 )
 
@@ -40,7 +41,7 @@ type decisionRow struct {
 const decisionColumns = `id, title, status, intent_id, made_by, updated_by, via, note, created_at, updated_at`
 
 func (r decisionRow) decision() Decision {
-	return Decision{ID: r.ID, Title: r.Title, Status: r.Status, IntentID: optionalInt(r.IntentID), MadeBy: r.MadeBy, UpdatedBy: r.UpdatedBy, Via: r.Via,
+	return Decision{ID: r.ID, Title: gate.Redact(r.Title), Status: r.Status, IntentID: optionalInt(r.IntentID), MadeBy: r.MadeBy, UpdatedBy: r.UpdatedBy, Via: r.Via,
 		Note: r.Note, CreatedAt: core.FromMicros(r.CreatedAt), UpdatedAt: core.FromMicros(r.UpdatedAt)}
 }
 

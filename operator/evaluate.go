@@ -100,6 +100,20 @@ func (j judgement) texts() []string {
 	return out
 }
 
+// denials are the sentences of what denies.
+func (j judgement) denials() []string {
+	var out []string
+	for _, r := range j.verdict.Reasons {
+		if r.Effect == gate.Deny {
+			out = append(out, r.Text)
+		}
+	}
+	for _, info := range j.passed() {
+		out = append(out, info.sentence())
+	}
+	return out
+}
+
 // sentence says why an amount does not fit, and when there is room again.
 func (b BudgetInfo) sentence() string {
 	whose := "a cap of the policy"

@@ -38,7 +38,7 @@ func (op *Operator) Questions(project int64) map[string]func(context.Context, Qu
 			return err
 		}),
 		"a claim": ask(func(ctx context.Context, tx core.Tx) error {
-			_, err := nextReady(ctx, tx, project, []string{"note", "spend"})
+			_, err := nextReady(ctx, tx, project, ClaimInput{Types: []string{"note", "spend"}, Idempotent: []string{"note"}})
 			return err
 		}),
 		"a reclaim": ask(func(ctx context.Context, tx core.Tx) error { _, err := op.reclaim(ctx, tx); return err }),

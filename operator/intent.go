@@ -187,6 +187,12 @@ func (r intentRow) whole() Intent {
 	return out
 }
 
+// refuse is a refusal that is about this intent: its number stands in the details,
+// and so in the record of what was refused.
+func (r intentRow) refuse(reason Reason, format string, args ...any) *Refusal {
+	return core.Refuse(reason, format, args...).With("intent_id", r.ID)
+}
+
 // next is the row that a person's act put in this one's place, or 0.
 func (r intentRow) next() int64 {
 	if r.SupersededBy.Valid {

@@ -59,7 +59,7 @@ func (op *Operator) recordIntent(ctx context.Context, tx core.Tx, p Principal, i
 	n.recordedBy, n.recordedKind, n.runID, n.original = p.ID(), p.Kind(), in.RunID, true
 	id, err := n.insert(ctx, tx)
 	if errors.Is(err, sql.ErrNoRows) {
-		return sameAgain(ctx, tx, ws, n)
+		return op.sameAgain(ctx, tx, n)
 	}
 	if err != nil {
 		return Intent{}, err
@@ -131,76 +131,6 @@ func wellFormedAction(a gate.Action, currency string) (gate.Action, error) {
 	return a, nil
 }
 
-// insertFromAct stores what a person's act made of another intent. It need not be
-// the only one of its key that day; but where the key is free it takes it, so that
-// the agent's recording of exactly this is the same intent and not a second one.
-//
-// Two intents of one payload must not both be carried out. So where one with this
-// very payload is open, whatever its day, or was carried out today, the act is
-// refused, with that intent named.
-func (n judged) insertFromAct(ctx context.Context, tx core.Tx) (int64, error) {
-	if err := n.noTwin(ctx, tx); err != nil {
-		return 0, err
-	}
-	n.original = true
-	id, err := n.insert(ctx, tx)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return id, err
-	}
-	// Somebody has the key. It may have been recorded since the look above.
-	if err := n.noTwin(ctx, tx); err != nil {
-		return 0, err
-	}
-	n.original = false
-	return n.insert(ctx, tx)
-}
-
-// noTwin makes acts on one key queue, and looks for an intent that this one would
-// be the second of. Acts of different days have no row in common to hold, so
-// PostgreSQL is given a lock for the key; SQLite has one writer.
-func (n judged) noTwin(ctx context.Context, tx core.Tx) error {
-	if tx.Dialect().Name == "postgres" {
-		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended($1, $2))`, n.key, n.ws.ProjectID); err != nil {
-			return err
-		}
-	}
-	// Statuses and original are literals, so that the partial indexes serve; the day
-	// is a date of our own making.
-	for _, query := range []string{
-		` and status in ('pending_approval', 'approved', 'allowed', 'executing', 'unknown')`,
-		` and original = 1 and day = '` + n.day + `'`,
-		` and original = 0 and day = '` + n.day + `'`,
-	} {
-		var rows []intentRow
-		err := tx.Select(ctx, &rows, `select `+intentColumns+` from reeve_intents where project_id = $1 and idempotency_key = $2`+query, n.ws.ProjectID, n.key)
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			if n.isTwin(r, tx.Micros()) {
-				return core.Refuse(core.ReasonTwin, "Intent %d is exactly this already, and is %s.", r.ID, r.Status).
-					With("intent_id", r.ID).With("status", r.Status)
-			}
-		}
-	}
-	return nil
-}
-
-// isTwin says that a row has this payload and may still be carried out, or was.
-// What has lapsed will not be, also where no sweep has said so yet.
-func (n judged) isTwin(r intentRow, now int64) bool {
-	if r.Digest != n.digest || r.ID == n.supersedes || r.ID == n.reissues {
-		return false
-	}
-	switch r.Status {
-	case gate.StatusPendingApproval, gate.StatusApproved, gate.StatusAllowed:
-		return r.ExpiresAt.Int64 > now
-	case gate.StatusExecuting, gate.StatusUnknown, gate.StatusSucceeded:
-		return true
-	}
-	return false
-}
-
 // insert returns sql.ErrNoRows where the key is taken for the day. A conflict is
 // told by the absence of a row and never by a failed statement, which would
 // spoil a transaction that belongs to somebody else.
@@ -237,30 +167,6 @@ func (n judged) insert(ctx context.Context, tx core.Tx) (id int64, err error) {
 		err = n.reserve(ctx, tx, id, n.action)
 	}
 	return id, err
-}
-
-// sameAgain answers a recording whose key is taken. The key is a look-up and not
-// the proof: where anything of the payload differs, the row is another action.
-func sameAgain(ctx context.Context, tx core.Tx, ws workspace, n judged) (Intent, error) {
-	var row intentRow
-	err := tx.Get(ctx, &row, `select `+intentColumns+` from reeve_intents
-		where project_id = $1 and day = $2 and idempotency_key = $3 and original = 1`, ws.ProjectID, n.day, n.key)
-	if err != nil {
-		return Intent{}, err
-	}
-	first := row
-	// After a person's edit, or another chance, that is what the action has become.
-	for row.next() != 0 {
-		if row, err = findIntent(ctx, tx, ws.ProjectID, row.next(), ""); err != nil {
-			return Intent{}, err
-		}
-	}
-	if n.digest != first.Digest && n.digest != row.Digest {
-		return Intent{}, core.Refuse(core.ReasonIdempotencyMismatch,
-			"Intent %d was recorded today with the same type, title, recipient, amount and body, but another payload.", first.ID).
-			With("intent_id", first.ID)
-	}
-	return row.intent(), nil
 }
 
 // recorded writes the record of a new row, queues its notice, and reads it back.

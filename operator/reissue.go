@@ -35,12 +35,15 @@ func (op *Operator) reissue(ctx context.Context, tx core.Tx, p Person, id int64)
 	if err != nil {
 		return Intent{}, err
 	}
+	if old, err = op.lapse(ctx, tx, old); err != nil {
+		return Intent{}, err
+	}
 	switch {
 	case old.ReissuedAs.Valid:
-		return Intent{}, core.Refuse(core.ReasonTransition, "Intent %d had its other chance: intent %d.", id, old.ReissuedAs.Int64).
+		return Intent{}, old.refuse(core.ReasonTransition, "Intent %d had its other chance: intent %d.", id, old.ReissuedAs.Int64).
 			With("reissued_as", old.ReissuedAs.Int64)
 	case !reissuable(old.Status):
-		return Intent{}, core.Refuse(core.ReasonTransition, "Intent %d is %s; only a rejected, failed or expired one gets another chance.", id, old.Status).
+		return Intent{}, old.refuse(core.ReasonTransition, "Intent %d is %s; only a rejected, failed or expired one gets another chance.", id, old.Status).
 			With("status", old.Status)
 	}
 	if err := mayJudge(who, old); err != nil {
@@ -56,7 +59,7 @@ func (op *Operator) reissue(ctx context.Context, tx core.Tx, p Person, id int64)
 	}
 	if n.verdict.Effect == gate.Deny {
 		// The chance is not used up by it: a policy can change.
-		return Intent{}, core.Refuse(core.ReasonDenied, "The policy of now denies it.").With("policy_reasons", n.verdict.Texts())
+		return Intent{}, old.refuse(core.ReasonDenied, "The policy of now denies it.").With("policy_reasons", n.verdict.Texts())
 	}
 	n.reissues = old.ID
 	n = op.inherit(n, old, tx.Now())
@@ -65,7 +68,7 @@ func (op *Operator) reissue(ctx context.Context, tx core.Tx, p Person, id int64)
 
 // chance stores the new intent, and ties the two together.
 func (op *Operator) chance(ctx context.Context, tx core.Tx, p Person, ws workspace, old intentRow, n judged) (Intent, error) {
-	id, err := n.insertFromAct(ctx, tx)
+	id, err := op.insertFromAct(ctx, tx, n)
 	if err != nil {
 		return Intent{}, err
 	}

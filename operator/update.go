@@ -57,13 +57,13 @@ func (op *Operator) cancel(ctx context.Context, tx core.Tx, p Principal, id int6
 		return Intent{}, err
 	}
 	if row.RecordedBy != p.ID() {
-		return Intent{}, core.Refuse(core.ReasonNotYours, "Intent %d was recorded by %s.", id, row.RecordedBy)
+		return Intent{}, row.refuse(core.ReasonNotYours, "Intent %d was recorded by %s.", id, row.RecordedBy)
 	}
 	if row.Status.Terminal() {
 		return Intent{}, settledRefusal(row)
 	}
 	if !gate.CanMove(row.Status, gate.StatusCancelled, gate.ByRecorder) {
-		return Intent{}, core.Refuse(core.ReasonTransition, "Intent %d is %s; it can no longer be withdrawn.", id, row.Status).With("status", row.Status)
+		return Intent{}, row.refuse(core.ReasonTransition, "Intent %d is %s; it can no longer be withdrawn.", id, row.Status).With("status", row.Status)
 	}
 	n, err := tx.Exec(ctx, `update reeve_intents set status = 'cancelled', settled_by = $1, settled_at = $2, updated_at = $2,
 			expires_at = null, outcome = nullif($3, '') where id = $4 and status = $5 and recorded_by = $1`,

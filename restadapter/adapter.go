@@ -105,6 +105,7 @@ func (a *adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Request-Id", x.id())
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
+	powers.CloseChunked(h, r)
 	switch {
 	case r.URL.Path == livePath || r.URL.Path == readyPath:
 		x.route = r.URL.Path

@@ -198,3 +198,21 @@ func TestAnAnswerThatNobodyTakesIsGivenUp(t *testing.T) {
 		t.Error("the server still waits for a client that reads nothing")
 	}
 }
+
+// TestARequestInChunksIsTheLastOnItsConnection: what follows one that states two
+// lengths must never be taken for another request.
+func TestARequestInChunksIsTheLastOnItsConnection(t *testing.T) {
+	h := newHouse(t, "sqlite", nil)
+	for name, head := range map[string]string{"chunks alone": "", "a length as well": "Content-Length: 5\r\n"} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST /v1/intents HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n%sTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", head)
+		all, _ := io.ReadAll(conn)
+		if n := strings.Count(string(all), "HTTP/1.1 "); n != 1 || !strings.Contains(string(all), "Connection: close") {
+			t.Errorf("%s: %d answers:\n%s", name, n, all)
+		}
+	}
+}

@@ -40,7 +40,9 @@ func askSecret(prompt string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w for your credential: give --token-file", errNoTerminal)
 	}
-	// Ctrl-C must not leave a terminal behind that shows nothing.
+	// Ctrl-C must not leave a terminal behind that shows nothing, and a shell that
+	// gets the terminal back by Ctrl-Z would have it show what is typed.
+	defer noSuspend()()
 	stop := onInterrupt(func() { _ = term.Restore(int(tty.Fd()), before) })
 	defer stop()
 	fmt.Fprint(tty, prompt)
@@ -55,7 +57,7 @@ func askSecret(prompt string) (string, error) {
 // onInterrupt tidies up and ends the program when a signal arrives.
 func onInterrupt(tidy func()) (stop func()) {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
 	go func() {
 		select {
 		case <-signals:

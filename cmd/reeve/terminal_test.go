@@ -235,3 +235,28 @@ func TestAnInterruptedPromptLeavesTheTerminalAsItWas(t *testing.T) {
 		t.Errorf("afterwards:\n%s", shown)
 	}
 }
+
+func TestACredentialIsNotShownByWayOfASuspendedPrompt(t *testing.T) {
+	p := newPlace(t, "sqlite")
+	s := p.serve(t)
+	at := p.sit(t, "inbox")
+	at.answer(askToken, "\x1a")
+	if _, err := io.WriteString(at.keys, s.person+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	if code, shown := at.end(); code != 0 || strings.Contains(shown, s.person) {
+		t.Errorf("exit %d:\n%s", code, shown)
+	}
+}
+
+func TestAPromptThatIsQuitLeavesTheTerminalAsItWas(t *testing.T) {
+	p := newPlace(t, "sqlite")
+	p.serve(t)
+	at := p.sitShell(t, "trap : QUIT; "+shellQuoted(program)+` inbox; echo "code $?"; stty -a`)
+	at.answer(askToken, "\x1c")
+	_, shown := at.end()
+	_, after, _ := strings.Cut(shown, "code ")
+	if !strings.HasPrefix(after, "130") || strings.Contains(after, "-echo ") {
+		t.Errorf("afterwards:\n%s", shown)
+	}
+}

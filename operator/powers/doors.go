@@ -92,6 +92,16 @@ func canonicalOrigin(origin string) string {
 	return u.Scheme + "://" + host
 }
 
+// CloseChunked makes a request whose length is told in chunks the last one on its
+// connection. net/http takes one that states a length as well, and drops that
+// header, so the two cannot be told apart here; behind a proxy that believed the
+// other, what follows could be somebody else's request (RFC 9112, 6.1 and 11.2).
+func CloseChunked(h http.Header, r *http.Request) {
+	if len(r.TransferEncoding) > 0 {
+		h.Set("Connection", "close")
+	}
+}
+
 // LetRead allows an accepted page to read the answer. Cookies are never part of
 // it: the page has to hold the credential and send it in a header.
 func LetRead(h http.Header, origins []string) {

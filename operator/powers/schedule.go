@@ -303,10 +303,11 @@ func (s *Schedule) refuseDigest(ctx context.Context, c Caller, action, digest st
 	if !who.Known() {
 		who = r.Whose // a credential that is no longer live still says whose it was
 	}
+	intent, _ := r.Details["intent_id"].(int64) // of the caller's own project: else it would not have been found
 	count, auditErr := s.op.RecordRefusal(ctx, core.AuditRow{
 		AccountID: who.AccountID(), ProjectID: who.ProjectID(), Principal: who.ID(), Kind: who.Kind(),
 		Via: core.Via(c.Face), Action: action, ArgsDigest: digest, Verdict: string(info.Verdict), Reason: info.Reason,
-		Layer: info.Layer, RequestID: c.RequestID,
+		Layer: info.Layer, RequestID: c.RequestID, IntentID: intent,
 	})
 	if auditErr != nil {
 		s.op.Logger().Error("a refusal could not be recorded", "action", action, "reason", info.Reason, "request_id", c.RequestID, "error", gate.Redact(auditErr.Error()))
