@@ -173,15 +173,20 @@ func (sc *scanner) next(from int) (Span, bool) {
 		if !mayBegin[sc.s[i]] {
 			continue
 		}
-		if end, kind := sc.at(i); end > 0 {
+		begins := i == 0 || !isAlnum(sc.s[i-1])
+		if !begins && !mayBeginInside[sc.s[i]] {
+			continue
+		}
+		if end, kind := sc.at(i, begins); end > 0 {
 			return Span{Start: i, End: end, Kind: kind}, true
 		}
 	}
 	return Span{}, false
 }
 
-// at returns the end and kind of the credential that begins at i, or 0.
-func (sc *scanner) at(i int) (int, string) {
+// at returns the end and kind of the credential that begins at i, or 0. begins
+// says that a word begins there.
+func (sc *scanner) at(i int, begins bool) (int, string) {
 	s := sc.s
 	c := lowerASCII(s[i])
 	switch c {
@@ -191,12 +196,14 @@ func (sc *scanner) at(i int) (int, string) {
 		// Reported from the colon on, so that the scheme stays readable.
 		return urlPassword(s, i), "url-password"
 	}
-	begins := i == 0 || !isAlnum(s[i-1])
 	if end, kind := prefixed(s, i, begins); end > 0 {
 		return end, kind
 	}
 	switch {
 	case c == 'a' || c == 's':
+		if i+1 < len(s) && !awsSecond[s[i+1]] {
+			return 0, "" // most words
+		}
 		return awsSecret(s, i), "aws"
 	case c >= '0' && c <= '9':
 		return telegram(s, i), "telegram"

@@ -108,12 +108,13 @@ func TestHeadersAndNamesGiveCredentialsAway(t *testing.T) {
 	user := base64.StdEncoding.EncodeToString([]byte("ada:secret1"))
 	mixed, letters := r("aB3_", 6), r("aBcD", 10)
 	for text, secret := range map[string]string{
-		"Bearer\t" + mixed:                                            mixed,
-		"Bearer  " + mixed:                                            mixed,
-		"Bearer%20" + mixed:                                           mixed,
-		"Bearer+" + mixed:                                             mixed,
-		`Bearer\t` + mixed:                                            mixed,
-		"Basic  " + user:                                              user,
+		"Bearer\t" + mixed:  mixed,
+		"Bearer  " + mixed:  mixed,
+		"Bearer%20" + mixed: mixed,
+		"Bearer+" + mixed:   mixed,
+		`Bearer\t` + mixed:  mixed,
+		"Basic  " + user:    user,
+		"basic " + base64.StdEncoding.EncodeToString([]byte("ada:secret1\n")): base64.StdEncoding.EncodeToString([]byte("ada:secret1"))[:12],
 		"BASIC\t" + user:                                              user,
 		"basic " + r("A", 3) + "6" + r("Y", 3):                        "", // decodes to no text
 		"Authorization: Bearer " + letters:                            letters,

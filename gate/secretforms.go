@@ -95,7 +95,7 @@ func changesAt(s string, i int) bool {
 	case isLower(a):
 		return isUpper(b) || isDigit(b)
 	case isUpper(a):
-		return isDigit(b)
+		return isDigit(b) || isLower(b) && i > 1 && isUpper(s[i-2])
 	case isDigit(a):
 		return isUpper(b) || isLower(b)
 	}
@@ -174,13 +174,16 @@ var byFirst = func() (table [256][]shape) {
 	return table
 }()
 
-// mayBegin holds every byte that some detector begins with.
-var mayBegin = func() (set alphabet) {
+// mayBegin holds every byte that some detector begins with, and mayBeginInside
+// those of the detectors that look into the middle of a word as well.
+var mayBegin, mayBeginInside = func() (any, inside alphabet) {
+	inside = only("-:raAsS0123456789")
+	any = only("-:rebBtTaAsS0123456789")
 	for _, sh := range shapes {
-		set[sh.prefix[0]] = true
+		any[sh.prefix[0]] = true
+		if sh.rule == anywhere {
+			inside[sh.prefix[0]] = true
+		}
 	}
-	for _, c := range []byte("-:rebBtTaAsS0123456789") {
-		set[c] = true
-	}
-	return set
+	return any, inside
 }()

@@ -68,7 +68,7 @@ func isUserAndPassword(value string) bool {
 	if err != nil {
 		return false
 	}
-	text := string(plain)
+	text := strings.TrimRight(string(plain), "\r\n") // a shell's echo adds one
 	if len(value) == longestJudged { // cut, perhaps within a character
 		text = strings.ToValidUTF8(text, "")
 	}

@@ -192,6 +192,9 @@ func awsSecret(s string, i int) int {
 	return at + run(s, at, &base64s)
 }
 
+// awsSecond holds the second bytes of the names that awsName knows.
+var awsSecond = only("wWeE")
+
 // awsName returns the end of [aws][_]secret[_]access[_]key, or of awssecretkey.
 func awsName(s string, i int) int {
 	at, named := i, false
