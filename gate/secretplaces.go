@@ -69,7 +69,7 @@ func isUserAndPassword(value string) bool {
 		return false
 	}
 	text := strings.TrimRight(string(plain), "\r\n") // a shell's echo adds one
-	if len(value) == longestJudged { // cut, perhaps within a character
+	if len(value) == longestJudged {                 // cut, perhaps within a character
 		text = strings.ToValidUTF8(text, "")
 	}
 	untyped := func(r rune) bool { return !unicode.IsPrint(r) }
