@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -126,12 +128,31 @@ type DB struct {
 	// Pinned is a connection that is kept open until the end, if one is.
 	Pinned io.Closer
 
-	turns turns
-	probe probe
+	turns    turns
+	probe    probe
+	closing  sync.Once
+	closed   atomic.Bool
+	closeErr error
 }
 
-// Close closes both pools.
+// Close closes both pools. A database whose files were changed from outside is left
+// as it is, and why is returned: SQLite would move its log into the database and
+// delete it, and by then that may be somebody else's. The process's end closes what
+// is left.
 func (db *DB) Close() error {
+	db.closing.Do(func() {
+		err := db.intact()
+		db.closed.Store(true)
+		if errors.Is(err, ErrFilesReplaced) {
+			db.closeErr = err
+			return
+		}
+		db.closeErr = db.closePools()
+	})
+	return db.closeErr
+}
+
+func (db *DB) closePools() error {
 	var pinned error
 	if db.Pinned != nil {
 		pinned = db.Pinned.Close()
@@ -144,6 +165,8 @@ func (db *DB) Close() error {
 	}
 	return errors.Join(pinned, db.Write.Close(), db.Read.Close())
 }
+
+var errClosed = errors.New("the database was closed")
 
 // InTx runs f in a transaction of its own and commits it. A transaction that
 // the database rolled back for a race (serialization, deadlock, busy) is run
@@ -214,6 +237,9 @@ func (db *DB) tryTx(ctx context.Context, w wait, f func(Tx) error) error {
 
 // intact keeps what nobody will find again from being acknowledged.
 func (db *DB) intact() error {
+	if db.closed.Load() {
+		return errClosed
+	}
 	if db.Intact == nil {
 		return nil
 	}

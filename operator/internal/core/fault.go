@@ -16,6 +16,7 @@ var (
 	ErrDamaged       = errors.New("the database is damaged")
 	ErrDisk          = errors.New("the disk failed")
 	ErrFilesReplaced = errors.New("the database's files were changed from outside")
+	ErrSecondName    = errors.New("the database has a second name")
 )
 
 // Fault is an error of the database with what a person can do about it.
@@ -68,6 +69,7 @@ var faultAdvice = map[error]string{
 	ErrNotADatabase:  "%s is not an SQLite database: move it away, or choose another folder",
 	ErrDamaged:       "%s is damaged: stop what uses it, keep a copy of it and of the files beside it, and restore a backup",
 	ErrDisk:          "the disk that holds %s failed: look at the system's log before you go on",
+	ErrSecondName:    "%s has a second name (a hard link), under which another program could write it unseen: remove that name",
 	ErrFilesReplaced: "%s: stop every program that uses this database, see that its files are whole, and start again",
 }
 

@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/reeve-go/reeve/operator/internal/core"
 )
@@ -49,7 +51,7 @@ func usable(file string, info fs.FileInfo) error {
 		return &core.Fault{Kind: core.ErrNotADatabase, Where: file}
 	}
 	if links(info) > 1 {
-		return changed(file, "has a second name (a hard link), under which another program could write it: remove that name")
+		return &core.Fault{Kind: core.ErrSecondName, Where: file}
 	}
 	return nil
 }
@@ -63,8 +65,9 @@ func changed(file, what string) error {
 // which processes agree on it. SQLite goes on with files that were moved away or
 // deleted, where nobody will find what it writes.
 type watch struct {
-	files []*watched
-	store facts
+	files  []*watched
+	store  facts
+	broken atomic.Pointer[error] // what was found; it holds from then on
 }
 
 // facts is what SQLite itself says of its files.
@@ -116,13 +119,58 @@ func newWatch(file string, store facts) (*watch, error) {
 	if err := usable(real, w.files[0].info); err != nil {
 		return nil, err
 	}
-	_, w.files[0].schema, err = store.stored()
-	return w, err
+	if _, w.files[0].schema, err = store.stored(); err != nil {
+		return nil, err
+	}
+	return w, watching.add(w)
 }
 
-// intact looks at every name; it reads no file, so that it can be asked for every
-// transaction.
+// watching is every watch of this process. All its connections to one file share one
+// index, the one that the first of them opened, whatever stands in its place now; so
+// a database that one of them knows to be broken cannot be opened soundly here.
+var watching watches
+
+type watches struct {
+	mu  sync.Mutex
+	all []*watch
+}
+
+func (ws *watches) add(w *watch) error {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for _, other := range ws.all {
+		if os.SameFile(other.files[0].info, w.files[0].info) {
+			if err := other.intact(); err != nil {
+				return err
+			}
+		}
+	}
+	ws.all = append(ws.all, w)
+	return nil
+}
+
+func (ws *watches) remove(w *watch) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.all = slices.DeleteFunc(ws.all, func(other *watch) bool { return other == w })
+}
+
+// intact says whether the files are still those that were opened. Once they were
+// not, they never are again: nobody knows who wrote what in the meantime.
 func (w *watch) intact() error {
+	if broken := w.broken.Load(); broken != nil {
+		return *broken
+	}
+	err := w.look()
+	if errors.Is(err, core.ErrFilesReplaced) {
+		w.broken.Store(&err)
+	}
+	return err
+}
+
+// look looks at every name; it reads no file, so that it can be asked for every
+// transaction.
+func (w *watch) look() error {
 	for _, f := range w.files {
 		now, err := os.Stat(f.name)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -12,7 +12,18 @@ import (
 // pinned is the connection that stays open as long as the database. Whoever closes
 // the last one takes the log away, and then nobody could tell whether it is still
 // the log that was written to.
-type pinned struct{ conn *sqlx.Conn }
+type pinned struct {
+	conn  *sqlx.Conn
+	watch *watch // nil until the files are watched
+}
+
+// Close ends the watch before the connection: SQLite takes the log away itself.
+func (p *pinned) Close() error {
+	if p.watch != nil {
+		watching.remove(p.watch)
+	}
+	return p.conn.Close()
+}
 
 // pin makes that connection, and watches the files from then on.
 func pin(ctx context.Context, db *core.DB) error {
@@ -23,7 +34,8 @@ func pin(ctx context.Context, db *core.DB) error {
 	if db.Pinned != nil {
 		db.Pinned.Close() // of a try before
 	}
-	db.Pinned = conn
+	pinned := &pinned{conn: conn}
+	db.Pinned = pinned
 	var mode string
 	if err := conn.GetContext(ctx, &mode, `pragma journal_mode`); err != nil {
 		return err
@@ -35,11 +47,10 @@ func pin(ctx context.Context, db *core.DB) error {
 	if err := conn.GetContext(ctx, &version, `select max(version) from reeve_schema`); err != nil {
 		return err
 	}
-	w, err := newWatch(db.File, pinned{conn})
-	if err != nil {
+	if pinned.watch, err = newWatch(db.File, pinned); err != nil {
 		return err
 	}
-	db.Intact = w.intact
+	db.Intact = pinned.watch.intact
 	return nil
 }
 
@@ -49,20 +60,20 @@ const (
 	pageHeader = 24
 )
 
-func (p pinned) pragma(name string) (n int64, err error) {
+func (p *pinned) pragma(name string) (n int64, err error) {
 	err = p.conn.GetContext(context.Background(), &n, `pragma `+name)
 	return n, err
 }
 
 // checkpoint tells how many pages the log holds, and how many of them were moved
 // into the database; it moves none.
-func (p pinned) checkpoint() (pages, moved int64, err error) {
+func (p *pinned) checkpoint() (pages, moved int64, err error) {
 	var busy int64
 	err = p.conn.QueryRowContext(context.Background(), `pragma wal_checkpoint(noop)`).Scan(&busy, &pages, &moved)
 	return pages, moved, err
 }
 
-func (p pinned) logged() (int64, error) {
+func (p *pinned) logged() (int64, error) {
 	pages, _, err := p.checkpoint()
 	if err != nil || pages <= 0 {
 		return 0, err
@@ -71,7 +82,7 @@ func (p pinned) logged() (int64, error) {
 	return logHeader + pages*(pageHeader+size), err
 }
 
-func (p pinned) stored() (bytes, schema int64, err error) {
+func (p *pinned) stored() (bytes, schema int64, err error) {
 	if schema, err = p.pragma("schema_version"); err != nil {
 		return 0, 0, err
 	}
