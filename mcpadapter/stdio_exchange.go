@@ -26,9 +26,9 @@ type exchange struct {
 	call    bool   // this much is sure: one tools/call with that id
 	silent  bool   // a notification, which is never answered
 
-	wrong    *fault // why it is no request, if it is none
-	response bool   // it answers something, though nothing was asked
-	cancels  string // the key of the request that it takes back, if that is what it does
+	wrong     *fault // why it is no request, if it is none
+	response  bool   // it answers something, though nothing was asked
+	takesBack bool   // it takes the request of that id back
 
 	cancel context.CancelCauseFunc
 }
@@ -51,9 +51,8 @@ func newExchange(body []byte, v versions) *exchange {
 		x.tool, _, x.wrong = m.callOf()
 	}
 	if m.method == methodCancelled && m.id == nil {
-		if id, ok := only(m.params, "requestId"); ok {
-			x.cancels = idKey(id)
-		}
+		x.takesBack = true
+		x.id, _ = only(m.params, "requestId")
 	}
 	return x
 }

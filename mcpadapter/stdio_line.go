@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"sync"
 )
 
 const (
@@ -84,20 +83,20 @@ func (l *line) givenUp() {
 
 // lineWriter writes whole lines, one at a time, until one could not be written.
 type lineWriter struct {
-	mu     sync.Mutex
+	turn   chan struct{} // held by whoever writes
 	out    io.Writer
 	err    error
 	broken chan struct{} // closed once err is set
 }
 
 func newLineWriter(out io.Writer) *lineWriter {
-	return &lineWriter{out: out, broken: make(chan struct{})}
+	return &lineWriter{turn: make(chan struct{}, 1), out: out, broken: make(chan struct{})}
 }
 
 // write writes text, which holds no line end, as one line.
 func (w *lineWriter) write(text []byte) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.turn <- struct{}{}
+	defer func() { <-w.turn }()
 	if w.err != nil {
 		return
 	}

@@ -109,8 +109,8 @@ func (s *session) take(ctx context.Context, l line) {
 	case x.response:
 		s.opts.Logger.Warn("a response was left aside: the server asks nothing")
 		return
-	case x.cancels != "":
-		s.cancel(x.cancels)
+	case x.takesBack:
+		s.cancel(x.key())
 		return
 	}
 	select {
@@ -154,12 +154,15 @@ func (s *session) write(x *exchange, answer []byte) {
 	}
 }
 
-// cancel gives up the request of that key, if it is still under way.
+// cancel gives up the request of that key, if there is one under way.
 func (s *session) cancel(key string) {
+	if key == "" {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for x := range s.underWay {
-		if x.key() == key {
+		if !x.silent && x.key() == key {
 			x.cancel(errCancelled)
 		}
 	}
