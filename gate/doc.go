@@ -84,5 +84,8 @@
 //
 // [Action.Check] refuses what is malformed, with every fault at once.
 // [CheckText] refuses text that hides or reorders itself. [FindSecrets] and
-// [Redact] recognise credentials by their form.
+// [Redact] recognise credentials by their form, also behind and under the escapes
+// of JSON, URLs, HTML and terminals. They are a net and no proof: what has no
+// form of its own passes, and so does what was encoded as a whole. Where the two
+// cannot both be had, a name made of words is left alone.
 package gate

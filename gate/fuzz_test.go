@@ -140,6 +140,9 @@ func FuzzRedact(f *testing.F) {
 		f.Add("x " + secret + " y")
 	}
 	f.Add("postgres://ada:secret@db")
+	f.Add(`{"a":"\\n%253D&amp;lt;\u003d\x3d\075"}` + "\x1b[1m")
+	f.Add("://a:b/c?d#e@f@g ://[::1]:80@ ://[redacted:aws]:x@y")
+	f.Add("Authorization: Basic YWRhOnNlY3JldDE= AWS secret access key value aB3/")
 	f.Add("p\x86os://a//ada://s:dapos:sea://s:dapos:cead:@a\xfc\xbc\xde\"\x86c")
 	f.Fuzz(func(t *testing.T, s string) {
 		at := 0
@@ -153,8 +156,35 @@ func FuzzRedact(f *testing.F) {
 		if left := FindSecrets(once); len(left) != 0 {
 			t.Fatalf("%q becomes %q, which still has %+v", s, once, left)
 		}
-		if (at == 0) != (once == s) {
+		if (at == 0) != (once == s) || hasSecret(s) != (at > 0) {
 			t.Fatalf("%q becomes %q", s, once)
+		}
+	})
+}
+
+// Whatever stands around a credential, on other lines or behind line breaks that
+// were escaped, it is found.
+func FuzzACredentialIsFound(f *testing.F) {
+	f.Add("token:", "}", false)
+	f.Add(`{"a":"\\`, `\u0`, true)
+	f.Add("\x1b[", "%0", true)
+	f.Add("://a:", "@h", false)
+	f.Add("eyJhbGciOiJub25lIn0.", "&amp", true)
+	f.Fuzz(func(t *testing.T, before, after string, escaped bool) {
+		newline := "\n"
+		if escaped {
+			newline = `\n`
+		}
+		for name, secret := range placedSecrets() {
+			text := before + newline + secret[0] + newline + after
+			got := Redact(text)
+			was := strings.Count(before+after, secret[1])
+			if left := strings.Count(got, secret[1]); left > 0 && left >= was+1 {
+				t.Fatalf("%s: %q becomes %q", name, text, got)
+			}
+			if hasSecret(got) {
+				t.Fatalf("%s: %q still has one", name, got)
+			}
 		}
 	})
 }

@@ -37,9 +37,6 @@ func fakeSecrets() map[string]string {
 func TestTheRedactorKnowsTheFormsOfCredentials(t *testing.T) {
 	for kind, secret := range fakeSecrets() {
 		for _, frame := range [][2]string{{"", ""}, {"key: ", "."}, {"(", ")"}, {"x=", "&y=1"}, {"\"", "\""}, {"ü", "ü"}, {"a_", " b"}} {
-			if kind == "authorization" && frame[0] == "a_" || kind == "jwt" && frame[0] == "a_" {
-				continue // glued to a word, these are words
-			}
 			text := frame[0] + secret + frame[1]
 			spans := FindSecrets(text)
 			if len(spans) != 1 || spans[0].Kind != kind || spans[0].Start != len(frame[0]) {
@@ -129,10 +126,13 @@ func TestDataIsSearchedUnescapedAndUnreadableDataIsSuspect(t *testing.T) {
 func TestNoTextMakesTheRedactorSlow(t *testing.T) {
 	const size = 1 << 18
 	for _, piece := range []string{"eyJ-", "eyJa.", "rv_", "rv_a_", "sk-", "sk-ant-", "AKIA", "AKIA_", "://", "://a:", "-----BEGIN ",
-		"-----BEGIN PRIVATE KEY", "bearer ", "bearer-", "basic A", "12345678:", "1", "a", "-", "github_pat_", "secret_access_key", "xoxb-", "SG.", "a@"} {
+		"-----BEGIN PRIVATE KEY", "bearer ", "bearer-", "basic A", "12345678:", "1", "a", "-", "github_pat_", "secret_access_key", "xoxb-", "SG.", "a@",
+		"sk-ant-a", "glpat-", "_eyJ", "eyJ.eyJ", "eyJ.", "://a:b", "://a:b/", "://a:b?", "://[", "://a:@", "bearer+", "basic+A", "Authorization: token a ", "awssecretkey/",
+		"secretaccesskey value ", "aws", "bot12345678:", "AKIAIOSFODNN7EXAMPLE", "-----BEGIN+", "\\\\", `\n`, `\\n`, `\u`, "%", "%25", "%2", "%255C", "&", "&amp;", "&#", "&#x5c;", "\x1b[", "\x1b[1;",
+		`\nghp_`, "%3A//a:b@", "&colon;//a:b@", "%5Cu0025", "ghp_" + strings.Repeat("aB3d", 9) + `\n`, "://u:p@h ", "[redacted:"} {
 		text := strings.Repeat(piece, size/len(piece))
 		start := time.Now()
-		FindSecrets(text)
+		Redact(text)
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("%q takes %v", piece, took)
 		}

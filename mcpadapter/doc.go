@@ -1,5 +1,7 @@
 // Package mcpadapter shows the schedule of powers to agents, as the Model
-// Context Protocol over streamable HTTP: POST to one address, usually /mcp.
+// Context Protocol over streamable HTTP: POST to one address, usually /mcp. A
+// [Bridge] carries the same between a host that starts a command and talks to its
+// standard input and output, and such an address.
 //
 // No session is kept and no handshake is needed. Every request carries its own
 // credential and is judged by itself, in the newer era of the protocol
@@ -86,6 +88,11 @@
 //     TestAListingOfManyToolsStaysWithinItsAllocations.
 //   - A debug variable of the environment leaves false annotations out:
 //     TestEveryListedToolIsWellDescribed.
+//   - One garbage line ends a stream over standard input, and a long one is kept
+//     whole: TestWhatComesInsteadOfAMessageNeverEndsTheStream,
+//     TestALineOf64MiBCostsAFewBuffers.
+//   - The end of the input drops answers under way:
+//     TestTheEndOfTheInputWaitsForWhatIsUnderWay.
 //
 // Two are net/http's: a body without end holds its connection, also after the
 // refusal (TestABodyWithoutEndIsGivenUpInTime,

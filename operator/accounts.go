@@ -43,6 +43,11 @@ func (op *Operator) Install(ctx context.Context, in Initial) (out Installed, mad
 	if err != nil {
 		return out, false, err
 	}
+	// A look first: where somebody was here before, whoever starts must not wait for
+	// whoever writes.
+	if _, err := findWorkspace(ctx, op.db.View(), DefaultSlug, ""); err == nil {
+		return out, false, nil
+	}
 	err = op.inTx(ctx, func(tx core.Tx) error {
 		out, made = Installed{}, false
 		if err := a.insert(ctx, tx); errors.Is(err, sql.ErrNoRows) {

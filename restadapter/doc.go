@@ -31,7 +31,7 @@
 //
 // # What is open
 //
-// /healthz says that the process lives, /readyz that the database answers.
+// /healthz says that the process lives, /readyz that the database takes writes.
 // Nothing else is answered without a credential, but OPTIONS, which reads
 // nothing.
 //

@@ -35,6 +35,7 @@ type cli struct {
 	Inbox   inboxCmd   `cmd:"" help:"See what waits for you, and decide it."`
 	Work    workCmd    `cmd:"" help:"Carry out what was approved, by your own commands or addresses."`
 	Comment commentCmd `cmd:"" help:"Record your own words."`
+	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Connect an agent whose host starts a command: MCP over standard input and output."`
 	Token   tokenCmd   `cmd:"" help:"Make, list, rotate and revoke credentials."`
 	People  peopleCmd  `cmd:"" help:"Keep the list of people who may decide."`
 	Project projectCmd `cmd:"" help:"Keep the projects of the account."`

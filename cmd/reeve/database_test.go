@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/reeve-go/reeve/operator"
+	"github.com/reeve-go/reeve/operator/operatortest"
 )
 
 func TestAFlagWinsOverTheEnvironment(t *testing.T) {
@@ -57,6 +60,55 @@ func TestACommandMakesNoDatabaseByMistake(t *testing.T) {
 	}
 	if left, err := os.ReadDir(filepath.Join(p.dir, "empty")); err != nil || len(left) != 0 {
 		t.Errorf("it made %v (%v)", left, err)
+	}
+}
+
+// What only looks must not wait for whoever writes, not even to open the database.
+func TestACommandThatOnlyLooksDoesNotWaitForABusyWriter(t *testing.T) {
+	p := newPlace(t, "sqlite")
+	p.ok(t, "init")
+	held, err := operatortest.Database(t, filepath.Join(p.dir, defaultDir)).Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.ok(t, "people", "list")
+	p.run(t, "init").refused(t, 1, "initialised already")
+	if err := held.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	p.ok(t, "people", "add", "ana")
+}
+
+// locked is a fault of the database, as an outage has it beneath.
+type locked struct{}
+
+func (locked) Error() string  { return "database is locked (5)" }
+func (locked) Advice() string { return "end what writes to reeve.db" }
+
+func TestAnOutageIsToldWithWhatAPersonAtTheMachineCanDo(t *testing.T) {
+	out, err := os.Create(filepath.Join(t.TempDir(), "err"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	refusal := &operator.Refusal{Reason: operator.ReasonUnavailable, Message: "The store is busy.", Cause: locked{}}
+	if code := (console{err: out}).refused(refusal); code != exitRefused {
+		t.Errorf("exit %d", code)
+	}
+	said, err := os.ReadFile(out.Name())
+	if err != nil || !strings.Contains(string(said), "reeve: The store is busy.\n") || !strings.Contains(string(said), "       end what writes to reeve.db\n") {
+		t.Errorf("%v, it says:\n%s", err, said)
+	}
+}
+
+func TestADatabaseFileThatIsNoneIsRefusedWithWhatToDo(t *testing.T) {
+	p := newPlace(t, "sqlite")
+	if err := os.Mkdir(filepath.Join(p.dir, "d"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := p.file(t, filepath.Join("d", databaseFile), strings.Repeat("no database ", 100))
+	for _, args := range [][]string{{"init"}, {"people", "list"}} {
+		p.run(t, append(args, "--dir", "d")...).refused(t, 1, file+" is not an SQLite database: move it away")
 	}
 }
 

@@ -83,18 +83,23 @@ func (p *personal) token(c console) (string, error) {
 	if p.TokenFile == "" {
 		return askSecret("Your credential (it is not shown): ")
 	}
-	f, err := os.Open(p.TokenFile)
+	return readToken(c, p.TokenFile)
+}
+
+// readToken reads a credential from its file.
+func readToken(c console, file string) (string, error) {
+	f, err := os.Open(file)
 	if err != nil {
-		return "", fmt.Errorf("the credential's file %s cannot be read: %w", p.TokenFile, cause(err))
+		return "", fmt.Errorf("the credential's file %s cannot be read: %w", file, cause(err))
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-		fmt.Fprintf(c.err, "reeve: warning: others can read %s; make it yours alone with: chmod 600 %s\n", p.TokenFile, p.TokenFile)
+		fmt.Fprintf(c.err, "reeve: warning: others can read %s; make it yours alone with: chmod 600 %s\n", file, file)
 	}
 	text := make([]byte, longestToken)
 	n, err := readUpTo(f, text)
 	if err != nil {
-		return "", fmt.Errorf("the credential's file %s cannot be read: %w", p.TokenFile, cause(err))
+		return "", fmt.Errorf("the credential's file %s cannot be read: %w", file, cause(err))
 	}
 	return strings.TrimSpace(string(text[:n])), nil
 }

@@ -25,6 +25,11 @@ func (c console) refused(err error) int {
 		return exitRefused
 	}
 	sayRefusal(c.err, r)
+	// Who runs a command on the database is told what a caller of the server is not.
+	var fault interface{ Advice() string }
+	if errors.As(err, &fault) {
+		fmt.Fprintf(c.err, "       %s\n", visibleText(fault.Advice(), "       "))
+	}
 	return exitRefused
 }
 

@@ -12,27 +12,32 @@ func TestTheInspectorListsStrictlyAndCallsInBothEras(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {
 			h := newHouse(t)
-			config := inspectorConfig(t, h)
-			ask := func(args ...string) []byte {
-				base := []string{"--cli", "--config", config, "--server", "reeve", "--protocol-era", era, "--format", "json", "--quiet"}
-				return run(t, "", inspector, append(base, args...)...)
-			}
-
-			var listed struct{ Tools []struct{ Name string } }
-			// --strict exits with an error where a schema would trouble some client.
-			decode(t, ask("--method", "tools/list", "--strict"), &listed)
-			s := seen{Server: "reeve"}
-			for _, tool := range listed.Tools {
-				s.Tools = append(s.Tools, tool.Name)
-			}
-			call := []string{"--method", "tools/call", "--tool-name", recordTool, "--tool-args-json"}
-			decode(t, ask(append(call, renewal)...), &s.First)
-			decode(t, ask(append(call, renewal)...), &s.Again)
 			// The Inspector ends with an error where a tool answers one; how a refusal
 			// looks is held by the other clients.
-			s.holdsMainJob(t, h)
+			inspect(t, inspector, inspectorConfig(t, h), era).holdsMainJob(t, h)
 		})
 	}
+}
+
+// inspect lists and calls by the Inspector's command line.
+func inspect(t *testing.T, inspector, config, era string) seen {
+	t.Helper()
+	ask := func(args ...string) []byte {
+		base := []string{"--cli", "--config", config, "--server", "reeve", "--protocol-era", era, "--format", "json", "--quiet"}
+		return run(t, "", inspector, append(base, args...)...)
+	}
+
+	var listed struct{ Tools []struct{ Name string } }
+	// --strict exits with an error where a schema would trouble some client.
+	decode(t, ask("--method", "tools/list", "--strict"), &listed)
+	s := seen{Server: "reeve"}
+	for _, tool := range listed.Tools {
+		s.Tools = append(s.Tools, tool.Name)
+	}
+	call := []string{"--method", "tools/call", "--tool-name", recordTool, "--tool-args-json"}
+	decode(t, ask(append(call, renewal)...), &s.First)
+	decode(t, ask(append(call, renewal)...), &s.Again)
+	return s
 }
 
 // inspectorConfig holds the credential, which has no place among arguments.

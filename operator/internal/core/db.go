@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -112,15 +113,46 @@ type DB struct {
 	Write, Read *sqlx.DB
 	Dialect     Dialect
 	Clock       Clock
+	// File is the database's file, for messages; empty on PostgreSQL.
+	File string
+	// Patience is how long a transaction waits for its turn to begin before its
+	// caller is told that the store is busy; 0: DefaultPatience.
+	Patience time.Duration
 	// Intact says whether what was opened is still what others would open; nil
 	// where that cannot change.
 	Intact func() error
+	// Writable tries whether a transaction would be kept; nil: it is not tried.
+	Writable func(context.Context) error
+	// ProbeEvery is how often, at most, Ping tries that; 0: a second.
+	ProbeEvery time.Duration
 	// Pinned is a connection that is kept open until the end, if one is.
 	Pinned io.Closer
+
+	turns    turns
+	probe    probe
+	closing  sync.Once
+	closed   atomic.Bool
+	closeErr error
 }
 
-// Close closes both pools.
+// Close closes both pools. A database whose files were changed from outside is left
+// as it is, and why is returned: SQLite would move its log into the database and
+// delete it, and by then that may be somebody else's. The process's end closes what
+// is left.
 func (db *DB) Close() error {
+	db.closing.Do(func() {
+		err := db.intact()
+		db.closed.Store(true)
+		if errors.Is(err, ErrFilesReplaced) {
+			db.closeErr = err
+			return
+		}
+		db.closeErr = db.closePools()
+	})
+	return db.closeErr
+}
+
+func (db *DB) closePools() error {
 	var pinned error
 	if db.Pinned != nil {
 		pinned = db.Pinned.Close()
@@ -134,40 +166,52 @@ func (db *DB) Close() error {
 	return errors.Join(pinned, db.Write.Close(), db.Read.Close())
 }
 
-// maxTries bounds how often a transaction that lost a race inside the database
-// is run again before the caller is told to retry.
-const maxTries = 8
-
-// maxRacing bounds how long it is run again: SQLite waits for the writer's lock by
-// itself, and a caller should hear of an outage before it gives up.
-const maxRacing = 20 * time.Second
+var errClosed = errors.New("the database was closed")
 
 // InTx runs f in a transaction of its own and commits it. A transaction that
 // the database rolled back for a race (serialization, deadlock, busy) is run
 // again, whole; f must therefore have no effect outside the transaction.
+//
+// Errors: version_race where every try lost a race; unavailable (ErrBusy beneath)
+// where its turn did not come within Patience, however many others wait; the
+// context's own where that ended first; a Fault where a person has to do something;
+// f's.
 func (db *DB) InTx(ctx context.Context, f func(Tx) error) error {
-	began := time.Now()
+	w := db.turns.wait(db.Patience)
 	for try := 1; ; try++ {
-		err := db.tryTx(ctx, f)
-		if err == nil || !IsRace(err) {
-			return err
+		err := db.tryTx(ctx, w, f)
+		if err == nil || !IsRace(err) && !errors.Is(err, errWaited) {
+			return Explain(db.File, err)
 		}
-		if try == maxTries || ctx.Err() != nil || time.Since(began) > maxRacing {
-			return Refuse(ReasonVersionRace, "Another write came first; nothing was kept.").Because(err)
+		if ctx.Err() != nil {
+			return fmt.Errorf("wait for the database: %w", ctx.Err())
 		}
-		pause := time.Duration(1+rand.IntN(4<<try)) * time.Millisecond
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
+		if try == maxTries || w.over() {
+			return db.gaveUp(w, err)
 		}
+		w.pause(ctx, try)
 	}
 }
 
-func (db *DB) tryTx(ctx context.Context, f func(Tx) error) error {
-	sqlTx, err := db.Write.BeginTx(ctx, nil)
+// gaveUp says why: a caller that never got its turn is not told of a race.
+func (db *DB) gaveUp(w wait, err error) error {
+	if !isBusy(err) && !errors.Is(err, errWaited) {
+		return Refuse(ReasonVersionRace, "Another write came first; nothing was kept.").Because(err)
+	}
+	w.fruitless()
+	return Refuse(ReasonUnavailable, "The store is busy with other writes; nothing was kept.").
+		Because(&Fault{Kind: ErrBusy, Where: db.File, Cause: err})
+}
+
+func (db *DB) tryTx(ctx context.Context, w wait, f func(Tx) error) error {
+	if err := db.intact(); err != nil {
+		return err
+	}
+	sqlTx, end, err := w.begin(ctx, db.Write)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
+	defer end()
 	// A panic in f unwinds through here: its transaction must not survive it.
 	defer sqlTx.Rollback()
 	var after []func()
@@ -181,6 +225,10 @@ func (db *DB) tryTx(ctx context.Context, f func(Tx) error) error {
 	if err := sqlTx.Commit(); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
+	// Once more: files that were swapped while it committed may not hold it.
+	if err := db.intact(); err != nil {
+		return err
+	}
 	for _, f := range after {
 		f()
 	}
@@ -189,19 +237,30 @@ func (db *DB) tryTx(ctx context.Context, f func(Tx) error) error {
 
 // intact keeps what nobody will find again from being acknowledged.
 func (db *DB) intact() error {
+	if db.closed.Load() {
+		return errClosed
+	}
 	if db.Intact == nil {
 		return nil
 	}
 	return db.Intact()
 }
 
-// Ping says whether the database answers, and is the one that was opened.
+// Ping says whether the database answers, is the one that was opened, and would
+// keep what it is given. The last is tried at most once in ProbeEvery, however
+// many ask.
 func (db *DB) Ping(ctx context.Context) error {
 	if err := db.intact(); err != nil {
 		return err
 	}
 	var one int64
-	return db.View().Get(ctx, &one, `select 1`)
+	if err := db.View().Get(ctx, &one, `select 1`); err != nil {
+		return Explain(db.File, err)
+	}
+	if db.Writable == nil {
+		return nil
+	}
+	return db.probe.once(ctx, db.ProbeEvery, db.Writable)
 }
 
 // now cuts to microseconds, so that what is compared in Go is what is stored.
@@ -223,10 +282,10 @@ func (db *DB) InView(ctx context.Context, f func(Tx) error) error {
 	}
 	sqlTx, err := db.Read.BeginTx(ctx, db.viewOptions())
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+		return Explain(db.File, fmt.Errorf("begin: %w", err))
 	}
 	defer sqlTx.Rollback()
-	return f(Tx{q: sqlTx, dialect: db.Dialect, now: db.now()})
+	return Explain(db.File, f(Tx{q: sqlTx, dialect: db.Dialect, now: db.now()}))
 }
 
 func (db *DB) viewOptions() *sql.TxOptions {

@@ -34,6 +34,13 @@ func IsRace(err error) bool {
 	return code == 5 || code == 6
 }
 
+// isBusy says that the transaction lost no race, but never got its turn: somebody
+// else held the lock. SQLITE_BUSY_SNAPSHOT is the one code that tells of a race.
+func isBusy(err error) bool {
+	const busySnapshot = 517
+	return IsRace(err) && SQLState(err) == "" && sqliteErrorCode(err) != busySnapshot
+}
+
 // IsUnique says that a unique index refused a row.
 func IsUnique(err error) bool {
 	const constraintUnique, constraintPrimaryKey = 2067, 1555

@@ -26,3 +26,6 @@ func Migrate(ctx context.Context, db *core.DB, files fs.FS) error {
 	}
 	return migrate(ctx, db, files, spelling, lock)
 }
+
+// Patiently is how the first connection is tried.
+func Patiently(ctx context.Context, open func() error) error { return patiently(ctx, "file", open) }

@@ -24,7 +24,10 @@ type busy struct{ code int }
 func (e busy) Error() string { return fmt.Sprint("busy ", e.code) }
 func (e busy) Code() int     { return e.code }
 
-var errLost = &core.Refusal{Reason: core.ReasonVersionRace}
+var (
+	errLost   = &core.Refusal{Reason: core.ReasonVersionRace}
+	errOutage = &core.Refusal{Reason: core.ReasonUnavailable}
+)
 
 func addAccount(ctx context.Context, tx core.Tx, slug string) error {
 	_, err := tx.Exec(ctx, `insert into reeve_accounts (slug, zone, currency, created_at) values ($1, 'UTC', 'USD', 1)`, slug)
@@ -35,7 +38,8 @@ func TestARaceThatIsLostEveryTimeIsReportedAndNothingIsKept(t *testing.T) {
 	operatortest.EachStore(t, func(t *testing.T, store string) {
 		ctx := context.Background()
 		db := mustOpen(t, operatortest.Where(t, store))
-		for _, cause := range []error{lost{"40001"}, lost{"40P01"}, busy{5}, busy{517}, busy{6}, fmt.Errorf("wrapped: %w", lost{"40001"})} {
+		for cause, want := range map[error]error{lost{"40001"}: errLost, lost{"40P01"}: errLost, busy{517}: errLost,
+			fmt.Errorf("wrapped: %w", lost{"40001"}): errLost, busy{5}: errOutage, busy{6}: errOutage, busy{261}: errOutage} {
 			tries, after := 0, 0
 			err := db.InTx(ctx, func(tx core.Tx) error {
 				tries++
@@ -45,7 +49,7 @@ func TestARaceThatIsLostEveryTimeIsReportedAndNothingIsKept(t *testing.T) {
 				}
 				return cause
 			})
-			if !errors.Is(err, errLost) || !errors.Is(err, cause) && errors.Unwrap(err) == nil || tries < 3 || after != 0 {
+			if !errors.Is(err, want) || !errors.Is(err, cause) || errors.Is(err, core.ErrBusy) != (want == errOutage) || tries < 3 || after != 0 {
 				t.Errorf("%v: %v after %d tries, %d woken", cause, err, tries, after)
 			}
 			var r *core.Refusal

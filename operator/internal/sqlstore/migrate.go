@@ -52,10 +52,14 @@ func migrations(files fs.FS) ([]migration, error) {
 
 // migrate brings the schema up to date. Everything, the lock included, happens
 // in one transaction: two processes that start at once queue behind each other,
-// and one that dies half-way leaves nothing behind.
+// and one that dies half-way leaves nothing behind. Where nothing is to be done
+// no lock is taken, so that opening does not wait for whoever writes.
 func migrate(ctx context.Context, db *core.DB, files fs.FS, spell *strings.Replacer, lock string) error {
 	all, err := migrations(files)
 	if err != nil {
+		return err
+	}
+	if done, err := migrated(ctx, db, len(all)); done || err != nil {
 		return err
 	}
 	return db.InTx(ctx, func(tx core.Tx) error {
@@ -68,8 +72,8 @@ func migrate(ctx context.Context, db *core.DB, files fs.FS, spell *strings.Repla
 		if err != nil {
 			return err
 		}
-		if at > int64(len(all)) {
-			return fmt.Errorf("%w: it stands at %d, this program knows %d; run a newer reeve", ErrNewerSchema, at, len(all))
+		if err := notNewer(at, len(all)); err != nil {
+			return err
 		}
 		for _, m := range all[at:] {
 			if _, err := tx.Exec(ctx, spell.Replace(m.text)); err != nil {
@@ -83,6 +87,23 @@ func migrate(ctx context.Context, db *core.DB, files fs.FS, spell *strings.Repla
 		}
 		return nil
 	})
+}
+
+// migrated says, without a lock, whether there is nothing to do. What it cannot
+// read is left to the transaction.
+func migrated(ctx context.Context, db *core.DB, known int) (bool, error) {
+	var at int64
+	if err := db.View().Get(ctx, &at, `select coalesce(max(version), 0) from reeve_schema`); err != nil {
+		return false, nil
+	}
+	return at == int64(known), notNewer(at, known)
+}
+
+func notNewer(at int64, known int) error {
+	if at > int64(known) {
+		return fmt.Errorf("%w: it stands at %d, this program knows %d; run a newer reeve", ErrNewerSchema, at, known)
+	}
+	return nil
 }
 
 func schemaVersion(ctx context.Context, tx core.Tx, spell *strings.Replacer) (int64, error) {

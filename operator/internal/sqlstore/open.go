@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -48,7 +46,11 @@ const postgresLock = `select pg_advisory_xact_lock(491260868197)`
 
 // OpenSQLite opens, or makes, the database in the folder dir. The folder and
 // file are made readable by their owner alone: whoever can read the file reads
-// everything, and whoever can write it is the root of trust.
+// everything, and whoever can write it is the root of trust. Nothing is written,
+// and no writer waited for, where the schema is up to date.
+//
+// Errors: ErrNewerSchema; a *core.Fault where a person has to do something; the
+// system's own about the folder.
 func OpenSQLite(ctx context.Context, dir string, clock core.Clock) (*core.DB, error) {
 	file, err := makeFile(dir)
 	if err != nil {
@@ -66,113 +68,45 @@ func OpenSQLite(ctx context.Context, dir string, clock core.Clock) (*core.DB, er
 	// where its own busy handler is not.
 	write.SetMaxOpenConns(1)
 	read.SetMaxOpenConns(8 + 1) // one of them is pinned
-	db := &core.DB{Write: write, Read: read, Dialect: sqliteDialect, Clock: clock}
-	if err := patiently(ctx, func() error { return checkSQLiteVersion(ctx, write) }); err != nil {
-		return nil, errors.Join(err, db.Close())
+	db := &core.DB{Write: write, Read: read, Dialect: sqliteDialect, Clock: clock, File: file}
+	if err := prepare(ctx, db); err != nil {
+		return nil, errors.Join(core.Explain(file, err), db.Close())
+	}
+	db.Writable = writable(db)
+	return db, nil
+}
+
+func prepare(ctx context.Context, db *core.DB) error {
+	if err := patiently(ctx, db.File, func() error { return checkSQLiteVersion(ctx, db.Write) }); err != nil {
+		return err
 	}
 	if err := migrate(ctx, db, embedded, sqliteSpelling, ""); err != nil {
-		return nil, errors.Join(err, db.Close())
+		return err
 	}
-	if err := patiently(ctx, func() error { return pin(ctx, db, file) }); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
+	return patiently(ctx, db.File, func() error { return pin(ctx, db) })
 }
 
 // patience bounds how long the first connection is tried. SQLite does not wait by
 // itself while another process turns a new file's log on.
 const patience = 10 * time.Second
 
-func patiently(ctx context.Context, open func() error) error {
+// patiently opens again while others are in the way. Where ctx ended first, that is
+// the error.
+func patiently(ctx context.Context, file string, open func() error) error {
 	for began := time.Now(); ; {
 		err := open()
-		if err == nil || !core.IsRace(err) || ctx.Err() != nil || time.Since(began) > patience {
+		if err == nil || !core.IsRace(err) {
 			return err
 		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
-// pin keeps one connection open for as long as the database is. Whoever closes
-// the last one takes the log away, and then nobody could tell whether it is still
-// the log that was written to.
-func pin(ctx context.Context, db *core.DB, file string) error {
-	conn, err := db.Read.Connx(ctx)
-	if err != nil {
-		return err
-	}
-	if db.Pinned != nil {
-		db.Pinned.Close() // of a try before
-	}
-	db.Pinned = conn
-	var mode string
-	if err := conn.GetContext(ctx, &mode, `pragma journal_mode`); err != nil {
-		return err
-	}
-	if mode != "wal" {
-		return fmt.Errorf("SQLite cannot keep a write-ahead log in this folder (journal mode %s): use a local disk", mode)
-	}
-	var version int64
-	if err := conn.GetContext(ctx, &version, `select max(version) from reeve_schema`); err != nil {
-		return err
-	}
-	// SQLite keeps its log beside what a link leads to. The name that was given is
-	// watched as well: a link can be turned to something else.
-	real, err := filepath.EvalSymlinks(file)
-	if err != nil {
-		return fmt.Errorf("database file: %w", err)
-	}
-	db.Intact, err = sameFiles(file, real, real+"-wal")
-	return err
-}
-
-func makeFile(dir string) (string, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("data folder: %w", err)
-	}
-	file, err := filepath.Abs(filepath.Join(dir, FileName))
-	if err != nil {
-		return "", err
-	}
-	// Only a file that is not there is opened here: to close one that SQLite has
-	// open in this process would drop its locks (POSIX has them per process).
-	if _, err := os.Stat(file); err == nil {
-		return file, nil
-	}
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
-	if err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		return "", fmt.Errorf("database file: %w", err)
-	}
-	return file, nil
-}
-
-// sameFiles watches over the names of the database's files: itself, and the log
-// beside it that holds what was committed since the last checkpoint. SQLite goes
-// on writing into files that were moved away or deleted, where nobody will find it
-// again.
-func sameFiles(files ...string) (func() error, error) {
-	opened := make([]os.FileInfo, len(files))
-	for i, file := range files {
-		var err error
-		if opened[i], err = os.Stat(file); err != nil {
-			return nil, fmt.Errorf("database file: %w", err)
+		if time.Since(began) > patience {
+			return &core.Fault{Kind: core.ErrBusy, Where: file, Cause: err}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("open the database: %w", ctx.Err())
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	return func() error {
-		for i, file := range files {
-			now, err := os.Stat(file)
-			if err != nil {
-				return fmt.Errorf("a file of the database is gone: %w", err)
-			}
-			if !os.SameFile(opened[i], now) {
-				return fmt.Errorf("another file stands in the place of %s; start again", filepath.Base(file))
-			}
-		}
-		return nil
-	}, nil
 }
 
 // sqliteDSN sets the pragmas on every connection that the pool ever opens.
@@ -212,8 +146,9 @@ func OpenPostgres(ctx context.Context, rawURL string, clock core.Clock) (*core.D
 		return nil, errors.Join(fmt.Errorf("reach PostgreSQL: %w", withoutSecret(err, rawURL)), db.Close())
 	}
 	if err := migrate(ctx, db, embedded, postgresSpelling, postgresLock); err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(core.Explain("", err), db.Close())
 	}
+	db.Writable = takesWrites(db)
 	return db, nil
 }
 

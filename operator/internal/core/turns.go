@@ -1,0 +1,95 @@
+package core
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// DefaultPatience bounds how long a transaction waits for its turn. A caller hears
+// within ten seconds that the store is busy: after this, and after the short wait
+// of the row that records its refusal.
+const DefaultPatience = 8 * time.Second
+
+// maxTries bounds how often a transaction that lost a race inside the database
+// is run again before the caller is told to retry.
+const maxTries = 8
+
+// lessPatience divides the wait of everybody who comes while nobody gets a turn.
+const lessPatience = 8
+
+// errWaited is the end of a wait for a turn, in the queue or at the database's lock.
+var errWaited = errors.New("its turn did not come in time")
+
+// turns knows whether transactions get to begin at all.
+type turns struct {
+	begun atomic.Uint64 // how many did
+	stuck atomic.Bool   // somebody's whole wait went by without any
+}
+
+// wait is one caller's wait for its turn, over all its tries.
+type wait struct {
+	turns *turns
+	begun uint64 // when it started to wait
+	until time.Time
+}
+
+func (t *turns) wait(patience time.Duration) wait {
+	if patience <= 0 {
+		patience = DefaultPatience
+	}
+	if t.stuck.Load() {
+		patience /= lessPatience
+	}
+	return wait{turns: t, begun: t.begun.Load(), until: time.Now().Add(patience)}
+}
+
+func (w wait) over() bool { return !time.Now().Before(w.until) }
+
+// fruitless notes that a wait ended in vain.
+func (w wait) fruitless() {
+	if w.over() && w.turns.begun.Load() == w.begun {
+		w.turns.stuck.Store(true)
+	}
+}
+
+// begin begins a transaction, or leaves the queue when the wait is over. What has
+// begun lives as long as ctx, whatever the wait; end must be called after it.
+func (w wait) begin(ctx context.Context, pool *sqlx.DB) (tx *sql.Tx, end func(), err error) {
+	waiting, cancel := context.WithCancel(ctx)
+	timer := time.AfterFunc(time.Until(w.until), cancel)
+	tx, err = pool.BeginTx(waiting, nil)
+	inTime := timer.Stop()
+	if err == nil && inTime {
+		w.turns.begun.Add(1)
+		if w.turns.stuck.Load() {
+			w.turns.stuck.Store(false)
+		}
+		return tx, cancel, nil
+	}
+	defer cancel()
+	if err == nil { // it began just when the wait was over
+		tx.Rollback()
+		return nil, nil, errWaited
+	}
+	if !inTime && ctx.Err() == nil && errors.Is(err, context.Canceled) {
+		return nil, nil, errWaited
+	}
+	return nil, nil, err
+}
+
+// pause lets others go first, longer from try to try.
+func (w wait) pause(ctx context.Context, try int) {
+	pause := time.Duration(1+rand.IntN(4<<try)) * time.Millisecond
+	timer := time.NewTimer(min(pause, time.Until(w.until)))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
