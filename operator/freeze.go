@@ -20,7 +20,7 @@ type FreezeInput struct {
 type FreezeInfo struct {
 	ID       int64      `json:"id" doc:"Its number."`
 	Scope    string     `json:"scope" doc:"project or account."`
-	Reason   string     `json:"reason" doc:"Why."`
+	Reason   string     `json:"why" doc:"Why."`
 	FrozenBy string     `json:"frozen_by" doc:"Who froze it."`
 	FrozenAt time.Time  `json:"frozen_at" doc:"Since when."`
 	LiftedBy *string    `json:"lifted_by" doc:"Who lifted it."`

@@ -39,7 +39,7 @@ type StandingInfo struct {
 	Window      *string    `json:"window" doc:"The window of window_cents."`
 	WindowCents *int64     `json:"window_cents" doc:"The most for one window, in minor units."`
 	InsteadOf   []string   `json:"instead_of" doc:"The rules that it answers."`
-	Reason      string     `json:"reason" doc:"Why."`
+	Reason      string     `json:"why" doc:"Why."`
 	Until       time.Time  `json:"until" doc:"When it ends."`
 	CreatedAt   time.Time  `json:"created_at" doc:"When it was given."`
 	RevokedBy   *string    `json:"revoked_by" doc:"Who took it back."`
