@@ -125,7 +125,7 @@ func (op *Operator) supersede(ctx context.Context, tx core.Tx, p Person, old int
 	if err := changedOne(n, err); err != nil {
 		return err
 	}
-	_, err = op.acted(ctx, tx, p, old, "edit", "pending_approval -> superseded by "+itoa(by))
+	_, err = op.moved(ctx, tx, p, old, "edit", gate.StatusSuperseded, " by "+itoa(by))
 	return err
 }
 
@@ -215,7 +215,7 @@ func (op *Operator) Settle(ctx context.Context, p Person, in SettleInput) (Inten
 		if n == 0 {
 			return Intent{}, core.Refuse(core.ReasonTransition, "Intent %d is %s; only an unknown one is settled.", row.ID, row.Status).With("status", row.Status)
 		}
-		return op.acted(ctx, tx, p, row, "settle", "unknown -> "+in.Status)
+		return op.moved(ctx, tx, p, row, "settle", to, "")
 	})
 }
 
@@ -234,6 +234,7 @@ type CommentInfo struct {
 // Comment records a person's words, stamped with who they are and how they came.
 func (op *Operator) Comment(ctx context.Context, p Person, in CommentInput) (CommentInfo, error) {
 	out := CommentInfo{Author: p.ID(), Text: in.Text}
+	var row core.Audited
 	err := op.inTx(ctx, func(tx core.Tx) error {
 		if _, err := p.stand(ctx, tx, core.ScopeCommentsWrite); err != nil {
 			return err
@@ -245,9 +246,14 @@ func (op *Operator) Comment(ctx context.Context, p Person, in CommentInput) (Com
 		out.CommentID = id
 		audit := p.auditRow(ctx, "comment")
 		audit.Outcome = "comment " + itoa(id)
-		return tx.Audit(ctx, audit)
+		err = tx.Audit(ctx, audit)
+		row = tx.LastAudit()
+		return err
 	})
-	return out, err
+	if err != nil {
+		return out, err
+	}
+	return out, op.awaitSeal(ctx, row)
 }
 
 func insertComment(ctx context.Context, tx core.Tx, p Person, intent int64, text string) error {
