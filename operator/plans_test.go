@@ -120,7 +120,7 @@ func usesOneOf(plan string, indexes []string) bool {
 }
 
 // ofAQuery is a pass over what the statement itself made, and no table.
-var ofAQuery = regexp.MustCompile(`SCAN (batch|oldest|\(subquery-\d+\))$`)
+var ofAQuery = regexp.MustCompile(`SCAN (batch|oldest|\(subquery-\d+\))\s*$`)
 
 // readsATable finds a pass over a table without an index, or a sort of what an
 // index would have given in order.

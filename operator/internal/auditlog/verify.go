@@ -58,6 +58,9 @@ type verifier struct {
 	marks     []mark
 	handovers int // how many entries that announce a key were met
 	report    Report
+	// The first execution that nothing allowed. It is said last: where rows are
+	// missing, that is what is wrong.
+	unauthorised *Problem
 }
 
 func (v *verifier) run() error {
@@ -173,8 +176,8 @@ func (v *verifier) readEntry() error {
 	if err := v.handover(e, line); err != nil {
 		return err
 	}
-	if err := v.authority.follow(e); err != "" {
-		return problem(line, ErrAuthority, "%s", err)
+	if wrong := v.authority.follow(e); wrong != "" && v.unauthorised == nil {
+		v.unauthorised = problem(line, ErrAuthority, "%s", wrong)
 	}
 	if e.isExecution() {
 		v.report.Executions++
@@ -254,6 +257,9 @@ func (v *verifier) readFooter() error {
 	}
 	if !errors.Is(err, errEnd) {
 		return err
+	}
+	if v.unauthorised != nil {
+		return v.unauthorised
 	}
 	return nil
 }
