@@ -242,10 +242,14 @@ func VerifyAudit(r io.Reader, opts *VerifyAuditOptions) (AuditReport, error) {
 // ParseAuditPublicKey reads the public half of an audit key.
 func ParseAuditPublicKey(text string) (AuditPublicKey, error) { return auditlog.ParsePublicKey(text) }
 
-// AuditOrigin is the origin of an account's log; NoAccount has one as well.
+// AuditOrigin is the origin of an account's log: account is a slug, "" for default,
+// or NoAccount.
 func AuditOrigin(account string) string {
-	if account == NoAccount {
+	switch account {
+	case NoAccount:
 		account = ""
+	case "":
+		account = DefaultSlug
 	}
 	return auditlog.Origin(account)
 }

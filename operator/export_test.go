@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/reeve-go/reeve/operator/internal/core"
 )
@@ -85,4 +86,12 @@ func (op *Operator) Questions(project int64) map[string]func(context.Context, Qu
 			return err
 		}),
 	}
+}
+
+// Hurry makes an act wait no longer than this for a seal that somebody else has to make.
+func (op *Operator) Hurry(patience time.Duration) { op.seals.patience = patience }
+
+// BetweenBatches calls f before each batch that is sealed.
+func (op *Operator) BetweenBatches(f func()) {
+	op.seals.between = func(context.Context) { f() }
 }
