@@ -326,3 +326,16 @@ func handOverLog(ctx context.Context, tx core.Tx, account int64, active auditlog
 		account, l.tree.Size(), shared, string(active), string(next.Public()), tx.Micros())
 	return err
 }
+
+// SealedBy is the public half of the key that seals the record of this database, by
+// whichever process; ErrNotFound where it is not sealed.
+func (op *Operator) SealedBy(ctx context.Context) (AuditPublicKey, error) {
+	active, err := activeKey(ctx, op.db.View(), "")
+	if err != nil {
+		return "", told(ctx, err)
+	}
+	if active == "" {
+		return "", core.Refuse(core.ReasonNotFound, "The record of this database is not sealed: no process with an audit key has opened it.")
+	}
+	return active, nil
+}

@@ -66,7 +66,7 @@ func parseKey(text string) (Key, error) {
 	if err != nil || signer.Name() != KeyName {
 		return Key{}, fmt.Errorf("%w: want one line, PRIVATE+KEY+%s+…", ErrNotAKey, KeyName)
 	}
-	raw, err := base64.StdEncoding.DecodeString(text[strings.LastIndex(text[:len("PRIVATE+KEY+"+KeyName+"+12345678+")], "+")+1:])
+	raw, err := base64.StdEncoding.DecodeString(text[len("PRIVATE+KEY+"+KeyName+"+12345678+"):])
 	if err != nil || len(raw) != 1+ed25519.SeedSize {
 		return Key{}, ErrNotAKey
 	}
