@@ -269,8 +269,8 @@ func (op *Operator) awaitSeal(ctx context.Context, row core.Audited) error {
 	if why == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, op.sealPatience())
-	defer cancel()
+	patience := time.NewTimer(op.sealPatience())
+	defer patience.Stop()
 	poll := time.NewTicker(sealPoll)
 	defer poll.Stop()
 	for {
@@ -280,7 +280,9 @@ func (op *Operator) awaitSeal(ctx context.Context, row core.Audited) error {
 		}
 		select {
 		case <-ctx.Done():
-			return unsealed(errors.Join(why, err, ctx.Err()))
+			return unsealed(errors.Join(why, ctx.Err()))
+		case <-patience.C:
+			return unsealed(errors.Join(why, err))
 		case <-poll.C:
 		}
 	}

@@ -6,7 +6,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -395,5 +397,60 @@ func TestWhatBelongsToNoAccountHasALogOfItsOwn(t *testing.T) {
 		if report := whole(t, w.Operator, operator.NoAccount); report.Size != 1 || report.Origin != "reeve" {
 			t.Errorf("%+v", report)
 		}
+	})
+}
+
+func TestOfAThousandTamperingsOfARealExportAThousandAreFound(t *testing.T) {
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		r := rand.New(rand.NewPCG(seed, 0))
+		ctx := context.Background()
+		w, _ := sealedWorld(t, store)
+		there := w.Elsewhere(t, "other", operator.DefaultSlug)
+		for i := range int64(8) {
+			w.Approved(t, spend("Wish "+itoa(i), 100))
+			in, err := w.RecordIntent(ctx, there.Agent, spend("Theirs "+itoa(i), 100))
+			mustHave(t, err)
+			_, err = w.Approve(ctx, there.Person, act(in))
+			mustHave(t, err)
+		}
+		mine, theirs := export(t, w.Operator, ""), export(t, w.Operator, "other")
+		checkpoint, err := w.AuditCheckpoint(ctx, "")
+		mustHave(t, err)
+		_, key := w.AuditKey()
+		known := &operator.VerifyAuditOptions{Keys: []operator.AuditPublicKey{operator.AuditPublicKey(key)}, Checkpoints: []string{checkpoint}}
+		if _, err := operator.VerifyAudit(bytes.NewReader(mine), known); err != nil {
+			t.Fatal(err)
+		}
+		lines, other := bytes.SplitAfter(bytes.TrimSuffix(mine, []byte("\n")), []byte("\n")), bytes.SplitAfter(theirs, []byte("\n"))
+		lines[len(lines)-1] = append(slices.Clone(lines[len(lines)-1]), '\n')
+		ways := []func(all [][]byte, i, j int) [][]byte{
+			func(all [][]byte, i, _ int) [][]byte { return slices.Delete(all, i, i+1) },
+			func(all [][]byte, i, j int) [][]byte { return slices.Insert(all, i, all[j]) },
+			func(all [][]byte, i, j int) [][]byte { all[i], all[j] = all[j], all[i]; return all },
+			func(all [][]byte, i, _ int) [][]byte { return all[:i] },
+			func(all [][]byte, i, _ int) [][]byte { all[i] = other[i]; return all },
+			func([][]byte, int, int) [][]byte { return other },
+			func(all [][]byte, i, _ int) [][]byte {
+				all[i] = slices.Clone(all[i])
+				all[i][r.IntN(len(all[i]))] ^= byte(1 + r.IntN(255))
+				return all
+			},
+		}
+		found := 0
+		for n := range 1000 {
+			i, j := r.IntN(len(lines)), r.IntN(len(lines))
+			for bytes.Equal(lines[i], lines[j]) {
+				j = r.IntN(len(lines))
+			}
+			text := bytes.Join(ways[n%len(ways)](slices.Clone(lines), i, j), nil)
+			if _, err := operator.VerifyAudit(bytes.NewReader(text), known); err == nil {
+				t.Errorf("way %d at lines %d and %d is not found", n%len(ways), i+1, j+1)
+				continue
+			}
+			found++
+		}
+		t.Logf("%d of 1000 found", found)
 	})
 }
