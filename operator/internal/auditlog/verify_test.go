@@ -61,17 +61,26 @@ func TestNoByteOfALogCanBeChanged(t *testing.T) {
 	s.life(t, 1, true)
 	s.rotate(t, false)
 	text := s.export(t)
-	additions := []byte{'\n', '\r', ' ', 0, '0', '='}
+	more := []byte{'\n', '\r', ' ', 0, '0', '='}
+	first, last := bytes.IndexByte(text, '\n'), bytes.LastIndexByte(text[:len(text)-1], '\n')
 	for i := range text {
-		for _, flip := range []byte{0x01, 0x20, byte(1 + r.IntN(255))} {
-			text[i] ^= flip
-			wrong(t, "a flipped byte", text, nil, nil)
-			text[i] ^= flip
+		if i > first+1 && i < last-1 && r.IntN(4) != 0 {
+			continue // the rows are alike, and there are many
 		}
-		wrong(t, "a byte less", slices.Concat(text[:i], text[i+1:]), nil, nil)
-		wrong(t, "a byte twice", slices.Concat(text[:i], text[i:i+1], text[i:]), nil, nil)
-		wrong(t, "a byte more", slices.Concat(text[:i], additions[i%6:i%6+1], text[i:]), nil, nil)
-		wrong(t, "a file that ends early", text[:i], nil, nil)
+		flip := []byte{0x01, 0x20, byte(1 + r.IntN(255))}[r.IntN(3)]
+		text[i] ^= flip
+		wrong(t, "a flipped byte", text, nil, nil)
+		text[i] ^= flip
+		switch r.IntN(4) {
+		case 0:
+			wrong(t, "a byte less", slices.Concat(text[:i], text[i+1:]), nil, nil)
+		case 1:
+			wrong(t, "a byte twice", slices.Concat(text[:i], text[i:i+1], text[i:]), nil, nil)
+		case 2:
+			wrong(t, "a byte more", slices.Concat(text[:i], more[i%6:i%6+1], text[i:]), nil, nil)
+		case 3:
+			wrong(t, "a file that ends early", text[:i], nil, nil)
+		}
 	}
 	for _, more := range []string{"\n", " ", "\r\n", "{}", "{}\n", string(text), "\x00"} {
 		wrong(t, "something after the end", append(slices.Clone(text), more...), nil, nil)
@@ -79,10 +88,13 @@ func TestNoByteOfALogCanBeChanged(t *testing.T) {
 }
 
 // tampering changes a log in one of the ways that somebody might.
-func tampering(t *testing.T, rows int, s, other *sealed, pick func(n int) int) (how string, text []byte, opts *VerifyOptions) {
+func tampering(t *testing.T, s *sealed, mine, others []byte, pick func(n int) int) (how string, text []byte, opts *VerifyOptions) {
 	t.Helper()
-	lines := strings.SplitAfter(strings.TrimSuffix(string(s.export(t)), "\n"), "\n")
-	lines[len(lines)-1] += "\n"
+	split := func(text []byte) []string { // the last one is empty
+		lines := strings.SplitAfter(string(text), "\n")
+		return lines[:len(lines)-1]
+	}
+	lines, theirs, rows := split(mine), split(others), len(s.entries)
 	i, j := 1+pick(rows), 1+pick(rows)
 	for lines[i] == lines[j] {
 		j = 1 + pick(rows)
@@ -109,7 +121,7 @@ func tampering(t *testing.T, rows int, s, other *sealed, pick func(n int) int) (
 	case 5:
 		how = "another account's file"
 		opts.Checkpoints = []string{s.signed(t, s.key())}
-		return how, other.export(t), opts
+		return how, others, opts
 	case 6:
 		how = "sealed again by somebody else"
 		fake := s.cut(t, len(s.entries))
@@ -129,14 +141,12 @@ func tampering(t *testing.T, rows int, s, other *sealed, pick func(n int) int) (
 		return how, fake.export(t), opts
 	case 8:
 		how = "another account's rows"
-		theirs := strings.SplitAfter(string(other.export(t)), "\n")
 		lines[i] = theirs[i]
 	case 9:
 		how, lines = "several rows removed", slices.Delete(lines, min(i, j), max(i, j))
 	case 10:
 		how = "another account's checkpoint"
-		theirs := strings.SplitAfter(strings.TrimSuffix(string(other.export(t)), "\n"), "\n")
-		lines[len(lines)-1] = theirs[len(theirs)-1] + "\n"
+		lines[len(lines)-1] = theirs[len(theirs)-1]
 	}
 	return how, []byte(strings.Join(lines, "")), opts
 }
@@ -155,13 +165,14 @@ func TestOfAThousandTamperingsAThousandAreFound(t *testing.T) {
 	r := random(t)
 	s, other := newLog(t, "default", 1), newLog(t, "other", 2)
 	other.keys = s.keys // one database, one key
-	for i := range int64(20) {
+	for i := range int64(8) {
 		s.life(t, 1+i, i%3 == 0)
 		other.life(t, 100+i, i%3 == 0)
 	}
+	mine, others := s.export(t), other.export(t)
 	found, ways := 0, map[string]int{}
 	for range 1000 {
-		how, text, opts := tampering(t, len(s.entries), s, other, r.IntN)
+		how, text, opts := tampering(t, s, mine, others, r.IntN)
 		if _, err := verified(text, opts); err == nil {
 			t.Errorf("not found: %s", how)
 			continue
@@ -358,11 +369,11 @@ func TestAReadersFaultIsNoFaultOfTheLog(t *testing.T) {
 
 func TestVerifyingForgetsWhatHasEnded(t *testing.T) {
 	s := newLog(t, "default", 1)
-	for i := range int64(200) {
+	for i := range int64(50) {
 		s.life(t, i+1, true)
 	}
 	v := &verifier{lines: lines{r: newReader(s.export(t))}, authority: authority{}}
-	if err := v.run(); err != nil || len(v.authority) != 0 || v.report.Executions != 200 {
+	if err := v.run(); err != nil || len(v.authority) != 0 || v.report.Executions != 50 {
 		t.Errorf("%d intents are remembered, %d executions, %v", len(v.authority), v.report.Executions, err)
 	}
 }
