@@ -169,7 +169,13 @@ func rightKey(file string, active auditlog.PublicKey) (auditlog.Key, error) {
 		return key, nil
 	}
 	if next, nextErr := auditlog.ReadKeyFile(file + newKeySuffix); nextErr == nil && next.Public() == active {
-		return next, auditlog.MoveKeyFile(file+newKeySuffix, file)
+		if err := auditlog.MoveKeyFile(file+newKeySuffix, file); err == nil {
+			return next, nil
+		}
+		// Another process may have moved it at the same moment.
+		if key, err = auditlog.ReadKeyFile(file); err == nil && key.Public() == active {
+			return key, nil
+		}
 	}
 	const do = "The record of this database is sealed by "
 	var fault *AuditKeyError
@@ -212,8 +218,8 @@ func (op *Operator) RotateAuditKey(ctx context.Context, newKeyFile string) (publ
 		return "", err
 	}
 	if inPlace {
-		if err := auditlog.MoveKeyFile(newKeyFile, held.file); err != nil {
-			return "", err // the next start moves it
+		if _, err := rightKey(held.file, next.Public()); err != nil {
+			return "", err // it is handed over; the next start moves the file
 		}
 		newKeyFile = held.file
 	}

@@ -15,6 +15,13 @@ create unique index reeve_audit_sealed on reeve_audit ((coalesce(account_id, 0))
 -- before the intent is carried out.
 alter table reeve_intents add column approval_audit_id {{int}};
 
+-- What was approved or allowed before says so in the new words, too.
+update reeve_audit set status_from = 'pending_approval', status_to = 'approved'
+  where outcome = 'pending_approval -> approved' and kind = 'human';
+update reeve_audit set status_to = 'allowed', policy_decision = 'allow' where outcome = '-> allowed';
+update reeve_intents set approval_audit_id = (select max(a.id) from reeve_audit a
+  where a.intent_id = reeve_intents.id and a.status_to = 'approved') where status in ('approved', 'executing');
+
 -- Where each log stands: its size, the right edge of its tree, and the newest
 -- checkpoint.
 create table reeve_logs (
