@@ -27,7 +27,8 @@ func (op *Operator) Approve(ctx context.Context, p Person, in ActInput) (Intent,
 	return op.act(ctx, func(tx core.Tx) (Intent, error) { return op.approve(ctx, tx, p, in) })
 }
 
-// ApproveTx is Approve within a transaction that the caller owns.
+// ApproveTx is Approve within a transaction that the caller owns. It cannot be
+// sealed before the caller commits; a worker waits until it is.
 func (op *Operator) ApproveTx(ctx context.Context, tx Querier, p Person, in ActInput) (Intent, error) {
 	return op.approve(ctx, op.db.Foreign(tx), p, in)
 }
@@ -40,7 +41,8 @@ func (op *Operator) Reject(ctx context.Context, p Person, in ActInput) (Intent, 
 	})
 }
 
-// RejectTx is Reject within a transaction that the caller owns.
+// RejectTx is Reject within a transaction that the caller owns. It cannot be
+// sealed before the caller commits.
 func (op *Operator) RejectTx(ctx context.Context, tx Querier, p Person, in ActInput) (Intent, error) {
 	return op.close(ctx, op.db.Foreign(tx), p, in, closing{act: "reject", to: gate.StatusRejected, decision: decisionRejected})
 }
@@ -60,8 +62,33 @@ func (op *Operator) Revoke(ctx context.Context, p Person, in ActInput) (Intent, 
 	})
 }
 
-// act runs an act in a transaction of its own and wakes whoever waits for it.
+// act is perform for an act on an intent.
 func (op *Operator) act(ctx context.Context, f func(core.Tx) (Intent, error)) (Intent, error) {
+	return perform(ctx, op, f)
+}
+
+// perform runs a person's act in a transaction of its own, wakes whoever waits for
+// it, and answers once its row in the record is sealed.
+func perform[T any](ctx context.Context, op *Operator, f func(core.Tx) (T, error)) (T, error) {
+	var out T
+	var row core.Audited
+	err := op.inTx(ctx, func(tx core.Tx) error {
+		var err error
+		if out, err = f(tx); err == nil {
+			tx.AfterCommit(op.changes.raise)
+		}
+		row = tx.LastAudit()
+		return err
+	})
+	op.lapsed(ctx, err)
+	if err != nil {
+		return out, err
+	}
+	return out, op.awaitSeal(ctx, row)
+}
+
+// move is act for who is not a person, and waits for no seal.
+func (op *Operator) move(ctx context.Context, f func(core.Tx) (Intent, error)) (Intent, error) {
 	var out Intent
 	err := op.inTx(ctx, func(tx core.Tx) error {
 		var err error
@@ -135,17 +162,22 @@ func (op *Operator) approve(ctx context.Context, tx core.Tx, p Person, in ActInp
 	if votes < row.Quorum {
 		return op.acted(ctx, tx, p, row, "approve", "one of several approvals")
 	}
+	// A worker waits until this row of the record is sealed.
+	audit, err := tx.AuditID(ctx, p.actRow(ctx, row, "approve").Moved(string(row.Status), string(gate.StatusApproved), ""))
+	if err != nil {
+		return Intent{}, err
+	}
 	n, err := tx.Exec(ctx, `update reeve_intents set status = 'approved', decision_id = $1, decided_by = $2, decided_at = $3,
-			expires_at = $4, updated_at = $3
+			expires_at = $4, updated_at = $3, approval_audit_id = $7
 		where id = $5 and status = 'pending_approval' and digest = $6 and expires_at > $3`,
-		decision, p.ID(), tx.Micros(), core.Micros(tx.Now().Add(op.granted)), row.ID, row.Digest)
+		decision, p.ID(), tx.Micros(), core.Micros(tx.Now().Add(op.granted)), row.ID, row.Digest, audit)
 	if err := changedOne(n, err); err != nil {
 		return Intent{}, err
 	}
 	if err := j.reserve(ctx, tx, row.ID, row.action()); err != nil {
 		return Intent{}, err
 	}
-	return op.acted(ctx, tx, p, row, "approve", "pending_approval -> approved")
+	return wholeRow(ctx, tx, row)
 }
 
 // countVotes counts those who approved this content and could do so now: the vote
@@ -257,7 +289,7 @@ func (op *Operator) close(ctx context.Context, tx core.Tx, p Person, in ActInput
 	if err := budgetsFollow(ctx, tx, row, c.to); err != nil {
 		return Intent{}, err
 	}
-	return op.acted(ctx, tx, p, row, c.act, string(row.Status)+" -> "+string(c.to))
+	return op.moved(ctx, tx, p, row, c.act, c.to, "")
 }
 
 // decide writes the board's decision, which is the record of the person's act and
@@ -288,13 +320,32 @@ func changedOne(n int64, err error) error {
 	return nil
 }
 
-// acted writes the record of an act and reads the intent back.
-func (op *Operator) acted(ctx context.Context, tx core.Tx, p Person, row intentRow, act, outcome string) (Intent, error) {
+// actRow is the record of an act on an intent.
+func (p Person) actRow(ctx context.Context, row intentRow, act string) core.AuditRow {
 	audit := p.auditRow(ctx, act)
-	audit.IntentID, audit.Digest, audit.PolicyVersion, audit.Outcome = row.ID, row.Digest, row.PolicyVersion, outcome
+	audit.IntentID, audit.Digest, audit.PolicyVersion = row.ID, row.Digest, row.PolicyVersion
+	return audit
+}
+
+// acted writes the record of an act that moved nothing, and reads the intent back.
+func (op *Operator) acted(ctx context.Context, tx core.Tx, p Person, row intentRow, act, outcome string) (Intent, error) {
+	audit := p.actRow(ctx, row, act)
+	audit.Outcome = outcome
 	if err := tx.Audit(ctx, audit); err != nil {
 		return Intent{}, err
 	}
+	return wholeRow(ctx, tx, row)
+}
+
+// moved is acted for an act that moved the intent.
+func (op *Operator) moved(ctx context.Context, tx core.Tx, p Person, row intentRow, act string, to gate.Status, more string) (Intent, error) {
+	if err := tx.Audit(ctx, p.actRow(ctx, row, act).Moved(string(row.Status), string(to), more)); err != nil {
+		return Intent{}, err
+	}
+	return wholeRow(ctx, tx, row)
+}
+
+func wholeRow(ctx context.Context, tx core.Tx, row intentRow) (Intent, error) {
 	now, err := findIntent(ctx, tx, row.ProjectID, row.ID, "")
 	if err != nil {
 		return Intent{}, err

@@ -117,8 +117,12 @@ func isWorker(p Principal) error {
 // claim passes over what the present policy denies (it is cancelled on the way)
 // until it holds a job or nothing is left, and says how many it passed over.
 func (op *Operator) claim(ctx context.Context, tx core.Tx, p Principal, in ClaimInput, lease time.Duration, out *ClaimOutput) (passed int, err error) {
+	sealed, err := op.seals.wanted(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
 	for ; len(in.Types) > 0; passed++ {
-		row, err := nextReady(ctx, tx, p.ProjectID(), in)
+		row, err := nextReady(ctx, tx, p.ProjectID(), in, sealed)
 		if errors.Is(err, sql.ErrNoRows) {
 			return passed, nil
 		}
@@ -137,10 +141,20 @@ func (op *Operator) claim(ctx context.Context, tx core.Tx, p Principal, in Claim
 	return passed, nil
 }
 
-// nextReady finds the oldest that a worker can carry out. One that somebody held
-// before may have been carried out then, so it goes to a handler alone that may run
-// twice, whatever the one before had said of itself.
-func nextReady(ctx context.Context, tx core.Tx, project int64, in ClaimInput) (intentRow, error) {
+// approvalSealed passes over an approval whose row in the record is not sealed yet.
+// It is a scalar and no "exists": PostgreSQL might answer that by reading the whole
+// record once.
+const approvalSealed = ` and (status = 'allowed' or (select a.seq from reeve_audit a where a.id = approval_audit_id) is not null)`
+
+// nextReady finds the oldest that a worker can carry out. Where the record is
+// sealed, an approved one has to wait for that. One that somebody held before may
+// have been carried out then, so it goes to a handler alone that may run twice,
+// whatever the one before had said of itself.
+func nextReady(ctx context.Context, tx core.Tx, project int64, in ClaimInput, sealed bool) (intentRow, error) {
+	also := ""
+	if sealed {
+		also = approvalSealed
+	}
 	args := []any{project, tx.Micros()}
 	among := func(types []string) string {
 		marks := []string{"null"} // of no types at all there is none
@@ -155,7 +169,7 @@ func nextReady(ctx context.Context, tx core.Tx, project int64, in ClaimInput) (i
 	var row intentRow
 	err := tx.Get(ctx, &row, `select `+intentColumns+` from reeve_intents
 		where project_id = $1 and status in ('approved', 'allowed') and expires_at + 0 > $2 and `+among(in.Types)+`
-			and (fencing_token = 0 or `+among(in.Idempotent)+`)
+			and (fencing_token = 0 or `+among(in.Idempotent)+`)`+also+`
 		order by id limit 1 `+tx.Dialect().SkipLocks, args...)
 	return row, err
 }
@@ -191,15 +205,16 @@ func (op *Operator) storeMoves(ctx context.Context, tx core.Tx, row intentRow, t
 	if err := budgetsFollow(ctx, tx, row, to); err != nil {
 		return err
 	}
-	return tx.Audit(ctx, op.storeAudit(ctx, tx, row, string(row.Status)+" -> "+string(to)))
+	return tx.Audit(ctx, op.storeAudit(ctx, tx, row, to, ""))
 }
 
-func (op *Operator) storeAudit(ctx context.Context, tx core.Tx, row intentRow, outcome string) core.AuditRow {
+func (op *Operator) storeAudit(ctx context.Context, tx core.Tx, row intentRow, to gate.Status, more string) core.AuditRow {
 	var account int64
 	// The project is there: the intent refers to it.
 	_ = tx.Get(ctx, &account, `select account_id from reeve_projects where id = $1`, row.ProjectID)
-	return core.AuditRow{AccountID: account, ProjectID: row.ProjectID, Principal: storePrincipal, Via: core.ViaStore, Action: "sweep",
-		Verdict: core.VerdictDone, IntentID: row.ID, Digest: row.Digest, PolicyVersion: row.PolicyVersion, Outcome: outcome}
+	audit := core.AuditRow{AccountID: account, ProjectID: row.ProjectID, Principal: storePrincipal, Via: core.ViaStore, Action: "sweep",
+		Verdict: core.VerdictDone, IntentID: row.ID, Digest: row.Digest, PolicyVersion: row.PolicyVersion}
+	return audit.Moved(string(row.Status), string(to), more)
 }
 
 func (op *Operator) hold(ctx context.Context, tx core.Tx, p Principal, row intentRow, lease time.Duration, idempotent bool) (*Job, error) {
@@ -216,8 +231,7 @@ func (op *Operator) hold(ctx context.Context, tx core.Tx, p Principal, row inten
 	}
 	audit := principalAudit(ctx, p, "claim")
 	audit.IntentID, audit.Digest, audit.PolicyVersion = row.ID, row.Digest, row.PolicyVersion
-	audit.Outcome = string(row.Status) + " -> executing under token " + itoa(held.Token)
-	if err := tx.Audit(ctx, audit); err != nil {
+	if err := tx.Audit(ctx, audit.Moved(string(row.Status), string(gate.StatusExecuting), " under token "+itoa(held.Token))); err != nil {
 		return nil, err
 	}
 	now, err := findIntent(ctx, tx, row.ProjectID, row.ID, "")
@@ -281,7 +295,7 @@ type ReportInput struct {
 // Report settles a job by its holder. The same report again answers the same
 // row; one under an old fencing token is refused with ErrStaleToken.
 func (op *Operator) Report(ctx context.Context, p Principal, in ReportInput) (Intent, error) {
-	return op.act(ctx, func(tx core.Tx) (Intent, error) { return op.report(ctx, tx, p, in) })
+	return op.move(ctx, func(tx core.Tx) (Intent, error) { return op.report(ctx, tx, p, in) })
 }
 
 func (op *Operator) report(ctx context.Context, tx core.Tx, p Principal, in ReportInput) (Intent, error) {
@@ -316,8 +330,8 @@ func (op *Operator) report(ctx context.Context, tx core.Tx, p Principal, in Repo
 		return Intent{}, err
 	}
 	audit := principalAudit(ctx, p, "report")
-	audit.IntentID, audit.Digest, audit.PolicyVersion, audit.Outcome = in.ID, row.Digest, row.PolicyVersion, "executing -> "+in.Status
-	if err := tx.Audit(ctx, audit); err != nil {
+	audit.IntentID, audit.Digest, audit.PolicyVersion = in.ID, row.Digest, row.PolicyVersion
+	if err := tx.Audit(ctx, audit.Moved(string(gate.StatusExecuting), in.Status, "")); err != nil {
 		return Intent{}, err
 	}
 	now, err := findIntent(ctx, tx, p.ProjectID(), in.ID, "")

@@ -56,39 +56,38 @@ func (r freezeRow) info() FreezeInfo {
 // on working. Any person whose credential lets them decide may freeze. A second
 // freeze answers the one that stands.
 func (op *Operator) Freeze(ctx context.Context, p Person, in FreezeInput) (FreezeInfo, error) {
-	var out FreezeInfo
-	err := op.inTx(ctx, func(tx core.Tx) error {
+	return perform(ctx, op, func(tx core.Tx) (FreezeInfo, error) {
+		var out FreezeInfo
 		if _, err := p.stand(ctx, tx, core.ScopeIntentsDecide); err != nil {
-			return err
+			return out, err
 		}
 		if err := checkWords("reason", in.Reason, 500); err != nil {
-			return err
+			return out, err
 		}
 		project, err := p.frozenProject(in.Scope)
 		if err != nil {
-			return err
+			return out, err
 		}
 		if err := holdClaims(ctx, tx, p.accountID); err != nil {
-			return err
+			return out, err
 		}
 		n, err := tx.Exec(ctx, `insert into reeve_freezes (account_id, project_id, reason, frozen_by, frozen_at)
 			values ($1, $2, $3, $4, $5) on conflict do nothing`, p.accountID, project, in.Reason, p.ID(), tx.Micros())
 		if err != nil {
-			return err
+			return out, err
 		}
 		row, err := standingFreeze(ctx, tx, p.accountID, project)
 		if err != nil {
-			return err
+			return out, err
 		}
 		if out = row.info(); n == 0 {
-			return nil
+			return out, nil
 		}
 		out.Created = true
 		audit := p.auditRow(ctx, "freeze")
 		audit.Outcome = in.Scope + " frozen"
-		return tx.Audit(ctx, audit)
+		return out, tx.Audit(ctx, audit)
 	})
-	return out, err
 }
 
 // UnfreezeInput says which freeze is lifted.
@@ -99,38 +98,37 @@ type UnfreezeInput struct {
 // Unfreeze lifts a freeze. It takes an owner or an admin: setting things going
 // again asks for more than stopping them. ErrNotFound where nothing is frozen.
 func (op *Operator) Unfreeze(ctx context.Context, p Person, in UnfreezeInput) (FreezeInfo, error) {
-	var out FreezeInfo
-	err := op.inTx(ctx, func(tx core.Tx) error {
+	return perform(ctx, op, func(tx core.Tx) (FreezeInfo, error) {
+		var out FreezeInfo
 		who, err := p.stand(ctx, tx, core.ScopeIntentsDecide)
 		if err != nil {
-			return err
+			return out, err
 		}
 		if who.Role != RoleOwner && who.Role != RoleAdmin {
-			return core.Refuse(core.ReasonRoleNotAllowed, "A freeze is lifted by an owner or an admin.")
+			return out, core.Refuse(core.ReasonRoleNotAllowed, "A freeze is lifted by an owner or an admin.")
 		}
 		project, err := p.frozenProject(in.Scope)
 		if err != nil {
-			return err
+			return out, err
 		}
 		row, err := standingFreeze(ctx, tx, p.accountID, project)
 		if errors.Is(err, sql.ErrNoRows) {
-			return core.Refuse(core.ReasonNotFound, "No freeze of this %s stands.", in.Scope)
+			return out, core.Refuse(core.ReasonNotFound, "No freeze of this %s stands.", in.Scope)
 		}
 		if err != nil {
-			return err
+			return out, err
 		}
 		n, err := tx.Exec(ctx, `update reeve_freezes set lifted_by = $1, lifted_at = $2 where id = $3 and lifted_at is null`, p.ID(), tx.Micros(), row.ID)
 		if err := changedOne(n, err); err != nil {
-			return err
+			return out, err
 		}
 		row.LiftedBy, row.LiftedAt = sql.NullString{String: p.ID(), Valid: true}, sql.NullInt64{Int64: tx.Micros(), Valid: true}
 		out = row.info()
 		tx.AfterCommit(op.changes.raise) // workers that waited may claim
 		audit := p.auditRow(ctx, "unfreeze")
 		audit.Outcome = in.Scope + " unfrozen"
-		return tx.Audit(ctx, audit)
+		return out, tx.Audit(ctx, audit)
 	})
-	return out, err
 }
 
 // frozenProject is the project that a scope names; none for the whole account.

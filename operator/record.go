@@ -175,8 +175,8 @@ func (op *Operator) recorded(ctx context.Context, tx core.Tx, ws workspace, id i
 	if err != nil {
 		return Intent{}, err
 	}
-	audit.IntentID, audit.Digest, audit.PolicyVersion, audit.Outcome = id, row.Digest, row.PolicyVersion, "-> "+string(row.Status)
-	if err := tx.Audit(ctx, audit); err != nil {
+	audit.IntentID, audit.Digest, audit.PolicyVersion, audit.PolicyDecision = id, row.Digest, row.PolicyVersion, row.PolicyDecision
+	if err := tx.Audit(ctx, audit.Moved("", string(row.Status), "")); err != nil {
 		return Intent{}, err
 	}
 	out := row.intent()

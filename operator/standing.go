@@ -133,33 +133,32 @@ func cannotAnswer(policy *gate.Policy, id string, role Role) error {
 // Errors: ErrApproverNotAllowed where a rule asks for more people or another role;
 // a refusal as input where it has no bound that its types need.
 func (op *Operator) StandingApproval(ctx context.Context, p Person, in StandingInput) (StandingInfo, error) {
-	var out StandingInfo
-	err := op.inTx(ctx, func(tx core.Tx) error {
+	return perform(ctx, op, func(tx core.Tx) (StandingInfo, error) {
+		var out StandingInfo
 		who, err := p.stand(ctx, tx, core.ScopeIntentsDecide)
 		if err != nil {
-			return err
+			return out, err
 		}
 		ws, err := settings(ctx, tx, p.projectID)
 		if err != nil {
-			return err
+			return out, err
 		}
 		policy, err := op.policies.at(ctx, tx)
 		if err != nil {
-			return err
+			return out, err
 		}
 		row, err := in.row(tx.Now(), p, who, ws, policy)
 		if err != nil {
-			return err
+			return out, err
 		}
 		if err := row.insert(ctx, tx, p); err != nil {
-			return err
+			return out, err
 		}
 		out = row.info()
 		audit := p.auditRow(ctx, "standing_approval")
 		audit.PolicyVersion, audit.Outcome = policy.Version(), "given as "+standingID(row.ID)+" until "+row.rule().Until.Format(time.RFC3339)
-		return tx.Audit(ctx, audit)
+		return out, tx.Audit(ctx, audit)
 	})
-	return out, err
 }
 
 // row checks what a person asks for, and fills in what they left out.
@@ -227,34 +226,33 @@ type StandingRef struct {
 // the account whose credential lets them decide may do it: taking back is never
 // harder than giving.
 func (op *Operator) RevokeStanding(ctx context.Context, p Person, in StandingRef) (StandingInfo, error) {
-	var out StandingInfo
-	err := op.inTx(ctx, func(tx core.Tx) error {
+	return perform(ctx, op, func(tx core.Tx) (StandingInfo, error) {
+		var out StandingInfo
 		if _, err := p.stand(ctx, tx, core.ScopeIntentsDecide); err != nil {
-			return err
+			return out, err
 		}
 		n, err := tx.Exec(ctx, `update reeve_standing set revoked_at = $1, revoked_by = $2 where id = $3 and project_id = $4 and revoked_at is null`,
 			tx.Micros(), p.ID(), in.ID, p.projectID)
 		if err != nil {
-			return err
+			return out, err
 		}
 		var row standingRow
 		err = tx.Get(ctx, &row, `select `+standingColumns+` from reeve_standing s join reeve_people h on h.id = s.person_id
 			where s.id = $1 and s.project_id = $2`, in.ID, p.projectID)
 		if err == sql.ErrNoRows {
-			return core.Refuse(core.ReasonNotFound, "No standing approval of that id is visible to this credential.")
+			return out, core.Refuse(core.ReasonNotFound, "No standing approval of that id is visible to this credential.")
 		}
 		if err != nil {
-			return err
+			return out, err
 		}
 		if out = row.info(); n == 0 {
-			return core.Refuse(core.ReasonAlreadySettled, "%s was taken back by %s at %s already.", standingID(in.ID), row.RevokedBy.String,
+			return out, core.Refuse(core.ReasonAlreadySettled, "%s was taken back by %s at %s already.", standingID(in.ID), row.RevokedBy.String,
 				out.RevokedAt.Format("2006-01-02 15:04:05Z"))
 		}
 		audit := p.auditRow(ctx, "revoke_standing")
 		audit.Outcome = "taken back: " + standingID(in.ID)
-		return tx.Audit(ctx, audit)
+		return out, tx.Audit(ctx, audit)
 	})
-	return out, err
 }
 
 // StandingList is the standing approvals of a project, newest first.

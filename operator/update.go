@@ -36,7 +36,7 @@ func (op *Operator) UpdateIntent(ctx context.Context, p Principal, in UpdateInte
 		}
 		return op.Report(ctx, p, ReportInput{ID: in.ID, FencingToken: *in.FencingToken, Status: in.Status, Outcome: outcome})
 	}
-	return op.act(ctx, func(tx core.Tx) (Intent, error) { return op.cancel(ctx, tx, p, in.ID, outcome) })
+	return op.move(ctx, func(tx core.Tx) (Intent, error) { return op.cancel(ctx, tx, p, in.ID, outcome) })
 }
 
 // CancelTx withdraws an intent within a transaction that the caller owns.
@@ -75,8 +75,8 @@ func (op *Operator) cancel(ctx context.Context, tx core.Tx, p Principal, id int6
 		return Intent{}, err
 	}
 	audit := principalAudit(ctx, p, "cancel")
-	audit.IntentID, audit.Digest, audit.PolicyVersion, audit.Outcome = id, row.Digest, row.PolicyVersion, string(row.Status)+" -> cancelled"
-	if err := tx.Audit(ctx, audit); err != nil {
+	audit.IntentID, audit.Digest, audit.PolicyVersion = id, row.Digest, row.PolicyVersion
+	if err := tx.Audit(ctx, audit.Moved(string(row.Status), string(gate.StatusCancelled), "")); err != nil {
 		return Intent{}, err
 	}
 	now, err := findIntent(ctx, tx, p.ProjectID(), id, "")

@@ -108,6 +108,7 @@ var (
 	ErrTaken               error = &Refusal{Reason: core.ReasonTaken}
 	ErrVersionRace         error = &Refusal{Reason: core.ReasonVersionRace}
 	ErrUnavailable         error = &Refusal{Reason: core.ReasonUnavailable}
+	ErrAuditUnsealed       error = &Refusal{Reason: core.ReasonAuditUnsealed}
 )
 
 // Scopes lists every scope that a credential can have.

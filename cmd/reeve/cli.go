@@ -40,6 +40,7 @@ type cli struct {
 	People  peopleCmd  `cmd:"" help:"Keep the list of people who may decide."`
 	Project projectCmd `cmd:"" help:"Keep the projects of the account."`
 	Policy  policyCmd  `cmd:"" help:"Show the policy, and check a policy file."`
+	Audit   auditCmd   `cmd:"" help:"Export the sealed record, verify one, and keep its key."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
