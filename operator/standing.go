@@ -168,6 +168,9 @@ func (in StandingInput) row(now time.Time, p Person, who standing, ws workspace,
 	if err := checkWords("reason", in.Reason, 200); err != nil {
 		return row, err
 	}
+	if _, known := gate.Exponent(in.Currency); in.Currency != "" && !known {
+		return row, core.Refuse(core.ReasonUnknownCurrency, "Give the currency as an ISO 4217 code, such as USD.").With("field", "currency")
+	}
 	if !in.Until.After(now) || in.Until.After(now.Add(MaxStanding)) {
 		return row, core.Refuse(core.ReasonInvalidValue, "A standing approval ends after now, and within 366 days.").With("field", "until")
 	}
