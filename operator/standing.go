@@ -180,6 +180,11 @@ func (in StandingInput) row(now time.Time, p Person, who standing, ws workspace,
 	if in.MaxCents == nil && (in.WindowMax != nil || slices.ContainsFunc(in.Types, gate.Monetary)) {
 		return row, core.Refuse(core.ReasonMissingField, "Money is allowed up to a sum: give max_cents, the most that one act may spend.").With("field", "max_cents")
 	}
+	for field, c := range map[string]*gate.Cents{"max_cents": in.MaxCents, "window_cents": in.WindowMax} {
+		if c != nil && (*c < 1 || *c > gate.MaxCents) {
+			return row, core.Refuse(core.ReasonAmountOutOfRange, "A sum is 1 to %d minor units.", gate.MaxCents).With("field", field)
+		}
+	}
 	if in.MaxCents != nil {
 		row.Currency, row.MaxCents = in.Currency, sql.NullInt64{Int64: int64(*in.MaxCents), Valid: true}
 		if row.Currency == "" {
