@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator"
 	"github.com/reeve-go/reeve/operator/powers"
 )
@@ -36,6 +37,12 @@ func (w *world) actArgs(a *powers.Act) map[string]any {
 	}
 	if strings.Contains(a.Path, "/standing-approvals/") {
 		out["id"] = w.standing()
+	}
+	if _, asked := out["principal"]; asked {
+		out["principal"] = w.Agent.ID()
+	}
+	if strings.Contains(a.Path, "/spending-grants/") {
+		out["id"] = w.grant(w.Agent.ID(), nil).ID
 	}
 	if properties(s)["digest"] != nil {
 		out["digest"] = in.Digest
@@ -67,6 +74,17 @@ func (w *world) standing() int64 {
 		w.t.Fatal(err)
 	}
 	return given.ID
+}
+
+// grant is a spending grant that the owner just gave; nil is without a limit.
+func (w *world) grant(principal string, limit *gate.Cents) operator.GrantInfo {
+	w.t.Helper()
+	given, err := w.GrantSpending(context.Background(), w.Owner, operator.GrantInput{Principal: principal, Limit: limit,
+		Until: w.Clock.Now().Add(time.Hour), Reason: "for a test"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return given
 }
 
 func properties(s map[string]any) map[string]any {
@@ -150,7 +168,7 @@ func places(s map[string]any, at ...string) []place {
 func objects(s map[string]any) [][]string {
 	out := [][]string{nil}
 	for _, p := range places(s) {
-		if p.schema["type"] == "object" {
+		if p.schema["type"] == "object" && !isSwitches(p.schema) {
 			out = append(out, p.path)
 		}
 	}

@@ -111,6 +111,10 @@ func steps(r *core.Refusal, info core.ReasonInfo, names func(string) string, rer
 		step.Tool = names(reread)
 	case core.StepEscalateToHuman:
 		return []core.Step{escalation(info)}
+	case core.StepRequestCapability:
+		step.HumanAction = "Ask an owner of this account to turn it on in the account's kit."
+	case core.StepRequestStart:
+		step.HumanAction = "Ask a person of this account to press Start: to give a spending grant that covers this."
 	case core.StepRequestScope:
 		step.HumanAction = "Ask a person who administers this account for a credential with the scope that is missing."
 	}
@@ -137,9 +141,10 @@ func challenge(info core.ReasonInfo, r *core.Refusal) string {
 
 // repeats is how often the same refusal was met lately.
 type repeats struct {
-	identical int // with the same arguments
-	alike     int // with any arguments
+	identical int  // with the same arguments
+	alike     int  // with any arguments
+	ignored   bool // by a tool that is never held up
 }
 
 // tooMany says when choices stop helping and a person has to be told.
-func (r repeats) tooMany() bool { return r.identical >= 3 || r.alike >= 10 }
+func (r repeats) tooMany() bool { return !r.ignored && (r.identical >= 3 || r.alike >= 10) }
