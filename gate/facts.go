@@ -83,7 +83,7 @@ func (w Window) Bounds(now time.Time, zone *time.Location) (from, to time.Time) 
 		return from, to
 	}
 	y, m, d := now.In(zone).Date()
-	day := func(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, zone) }
+	day := func(y int, m time.Month, d int) time.Time { return dawn(y, m, d, zone) }
 	switch w {
 	case PerDay:
 		return day(y, m, d), day(y, m, d+1)
@@ -96,6 +96,27 @@ func (w Window) Bounds(now time.Time, zone *time.Location) (from, to time.Time) 
 		return day(y, 1, 1), day(y+1, 1, 1)
 	}
 	return from, to
+}
+
+// dawn is the first moment of a local day. Where the clock is put forward at
+// midnight there is no 00:00, and time.Date may answer a moment of the day before;
+// where it is put back over midnight there are two, and it may answer the second.
+func dawn(y int, m time.Month, d int, zone *time.Location) time.Time {
+	t := time.Date(y, m, d, 0, 0, 0, 0, zone)
+	// The calendar alone, for a day such as the 32nd.
+	if wanted := time.Date(y, m, d, 0, 0, 0, 0, time.UTC); t.Format(time.DateOnly) < wanted.Format(time.DateOnly) {
+		_, t = t.ZoneBounds()
+	}
+	start, _ := t.ZoneBounds()
+	if start.IsZero() {
+		return t
+	}
+	_, now := t.Zone()
+	_, before := start.Add(-time.Nanosecond).Zone()
+	if first := t.Add(time.Duration(now-before) * time.Second); first.Before(start) && first.Format(time.DateOnly) == t.Format(time.DateOnly) {
+		return first
+	}
+	return t
 }
 
 // Name names the window that holds now, in the order of time: 2026-03-08,

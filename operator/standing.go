@@ -168,6 +168,9 @@ func (in StandingInput) row(now time.Time, p Person, who standing, ws workspace,
 	if err := checkWords("reason", in.Reason, 200); err != nil {
 		return row, err
 	}
+	if _, known := gate.Exponent(in.Currency); in.Currency != "" && !known {
+		return row, core.Refuse(core.ReasonUnknownCurrency, "Give the currency as an ISO 4217 code, such as USD.").With("field", "currency")
+	}
 	if !in.Until.After(now) || in.Until.After(now.Add(MaxStanding)) {
 		return row, core.Refuse(core.ReasonInvalidValue, "A standing approval ends after now, and within 366 days.").With("field", "until")
 	}
@@ -176,6 +179,11 @@ func (in StandingInput) row(now time.Time, p Person, who standing, ws workspace,
 	}
 	if in.MaxCents == nil && (in.WindowMax != nil || slices.ContainsFunc(in.Types, gate.Monetary)) {
 		return row, core.Refuse(core.ReasonMissingField, "Money is allowed up to a sum: give max_cents, the most that one act may spend.").With("field", "max_cents")
+	}
+	for field, c := range map[string]*gate.Cents{"max_cents": in.MaxCents, "window_cents": in.WindowMax} {
+		if c != nil && (*c < 1 || *c > gate.MaxCents) {
+			return row, core.Refuse(core.ReasonAmountOutOfRange, "A sum is 1 to %d minor units.", gate.MaxCents).With("field", field)
+		}
 	}
 	if in.MaxCents != nil {
 		row.Currency, row.MaxCents = in.Currency, sql.NullInt64{Int64: int64(*in.MaxCents), Valid: true}
