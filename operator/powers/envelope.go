@@ -62,14 +62,14 @@ func success(out any) (Answer, error) {
 }
 
 // refusalAnswer renders a refusal. names puts a tool's name as this caller's
-// client knows it.
-func refusalAnswer(r *core.Refusal, action string, repeat repeats, names func(string) string, reread string) Answer {
+// client knows it; others are tools that were found to work.
+func refusalAnswer(r *core.Refusal, action string, repeat repeats, names func(string) string, reread string, others []alternative) Answer {
 	info := r.Info()
 	e := envelope{
 		Verdict: info.Verdict, Reason: info.Reason, Action: names(action), Layer: info.Layer,
 		Retryable: info.Verdict == core.VerdictUnavailable, Retry: r.Reason == core.ReasonVersionRace, Repeat: max(1, repeat.identical),
 		Message: sentence(r.Message), Error: envelopeError{Code: info.Code, Hint: info.Hint, Details: plainDetails(r.Details)},
-		Recovery: steps(r, info, names, reread), Alternatives: []alternative{},
+		Recovery: steps(r, info, names, reread), Alternatives: append([]alternative{}, others...),
 	}
 	if e.Message == "" {
 		e.Message = info.Hint

@@ -3,6 +3,7 @@ package powers
 import (
 	"context"
 
+	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator"
 )
 
@@ -14,6 +15,13 @@ func WithRows(op *operator.Operator, extra ...Tool) (*Schedule, error) {
 // Row makes a row of a plain function, through the same definition as all others.
 func Row[In, Out any](spec Spec, f func(context.Context, operator.Principal, In) (Out, error)) Tool {
 	return define(spec, func(_ *operator.Operator, ctx context.Context, p operator.Principal, in In) (Out, error) {
+		return f(ctx, p, in)
+	})
+}
+
+// SpendRow makes a row that spends of a plain function.
+func SpendRow[In, Out any](spec Spec, shape func(In) []gate.Action, f func(context.Context, operator.Principal, In) (Out, error)) Tool {
+	return spend(spec, shape, func(_ *operator.Operator, ctx context.Context, p operator.Principal, in In) (Out, error) {
 		return f(ctx, p, in)
 	})
 }

@@ -35,6 +35,7 @@ type Schedule struct {
 	all     receivers
 	decoder *strict.Decoder
 	reread  *Tool
+	overMCP []Toolset // served over MCP beside those that always are
 }
 
 // New binds the table to an Operator. An error is a mistake in the table.
@@ -55,6 +56,11 @@ func build(op *operator.Operator, groups ...Group) (*Schedule, error) {
 		s.byName[t.Name] = t
 		if t.Rereads {
 			s.reread = t
+		}
+	}
+	for _, t := range s.tools {
+		if err := s.lintInstead(t); err != nil {
+			return nil, err
 		}
 	}
 	return s, lintRoutes(s.tools, s.acts)
@@ -132,7 +138,7 @@ func (s *Schedule) Visible(p operator.Principal, face Face) []*Tool {
 
 // offers is every check of the pipeline that needs no arguments.
 func (s *Schedule) offers(p operator.Principal, face Face, t *Tool) bool {
-	return t.allows(p) == nil && (t.Class != Spend || p.Powers().MaySpend(s.op.Now()))
+	return s.served(t, face) && t.allows(p) == nil && (t.Class != Spend || p.Powers().MaySpend(s.op.Now()))
 }
 
 // allows is the part of the pipeline before the arguments: kind, then kit, then scope.
@@ -185,7 +191,7 @@ func (s *Schedule) Call(ctx context.Context, c Caller, tool string, raw []byte) 
 // of the tool's.
 func (s *Schedule) CallRoute(ctx context.Context, c Caller, tool string, route *Route, raw []byte) Answer {
 	t := s.byName[tool]
-	if t == nil {
+	if t == nil || !s.served(t, c.Face) {
 		return s.refuseDigest(ctx, c, unknownName(tool), argsDigest(raw), core.Refuse(core.ReasonUnknownTool, "There is no tool of that name here."))
 	}
 	c, err := s.admit(ctx, c, t, true)
@@ -219,7 +225,7 @@ func left(ctx context.Context, err error) bool {
 
 func (s *Schedule) abandoned(c Caller, action string) Answer {
 	s.op.Logger().Debug("the caller left", "action", action, "request_id", c.RequestID)
-	return refusalAnswer(core.Refuse(core.ReasonUnavailable, "The caller left before the answer."), action, repeats{}, c.name, "")
+	return refusalAnswer(core.Refuse(core.ReasonUnavailable, "The caller left before the answer."), action, repeats{}, c.name, "", nil)
 }
 
 // Permit judges what can be judged before a tool's arguments are looked at: kind,
@@ -332,7 +338,7 @@ func (s *Schedule) refuseDigest(ctx context.Context, c Caller, action, digest st
 	}
 	t := s.byName[action]
 	again := repeats{identical: count.Identical, alike: count.Alike, ignored: t != nil && t.alwaysOn()}
-	return refusalAnswer(r, action, again, c.name, s.rereadFor(c.Principal))
+	return refusalAnswer(r, action, again, c.name, s.rereadFor(c.Principal), s.alternatives(ctx, c, t, info, again))
 }
 
 // unknownName is how a name that no tool has is written down: as the caller

@@ -20,8 +20,11 @@ import (
 // Toolset names a group of tools that are switched on together.
 type Toolset string
 
-// ToolsetOperator is the operator's own tools.
-const ToolsetOperator Toolset = "operator"
+// The toolsets.
+const (
+	ToolsetOperator  Toolset = "operator"  // the operator's own tools
+	ToolsetApprovals Toolset = "approvals" // what polls a call that waits for a person
+)
 
 // Primitive is the unit that an account's kit switches on and off.
 type Primitive string
@@ -43,8 +46,9 @@ type Spec struct {
 	Kinds     []operator.Kind
 	Scopes    []operator.Scope
 	Routes    []Route
-	Rereads   bool // the tool that a refusal names for looking again
-	AlwaysOn  bool // a read of what runs: no kit, rate limit or repetition holds it up
+	Rereads   bool      // the tool that a refusal names for looking again
+	AlwaysOn  bool      // a read of what runs: no kit, rate limit or repetition holds it up
+	Instead   []Instead // what may serve a caller who was refused this one
 	Idempotent,
 	Destructive,
 	OpenWorld bool
