@@ -9,7 +9,7 @@ import (
 
 // WithRows is a Schedule over the real table and rows of a test's own.
 func WithRows(op *operator.Operator, extra ...Tool) (*Schedule, error) {
-	return build(op, operatorTools(), Group{Toolset: "test", Tools: extra})
+	return build(op, append(product(), Group{Toolset: "test", Tools: extra})...)
 }
 
 // Row makes a row of a plain function, through the same definition as all others.

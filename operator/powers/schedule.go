@@ -39,7 +39,7 @@ type Schedule struct {
 }
 
 // New binds the table to an Operator. An error is a mistake in the table.
-func New(op *operator.Operator) (*Schedule, error) { return build(op, operatorTools()) }
+func New(op *operator.Operator) (*Schedule, error) { return build(op, product()...) }
 
 func build(op *operator.Operator, groups ...Group) (*Schedule, error) {
 	s := &Schedule{op: op, tools: rows(groups...), byName: map[string]*Tool{},

@@ -19,6 +19,9 @@ var describedTypes = map[reflect.Type]map[string]any{
 	reflect.TypeFor[gate.Cents](): {"type": "integer", "minimum": 1, "maximum": int64(gate.MaxCents)},
 }
 
+// product is every group of rows that the product serves.
+func product() []Group { return []Group{operatorTools()} }
+
 // operatorTools is the operator's own toolset, in declaration order.
 func operatorTools() Group {
 	return Group{Toolset: ToolsetOperator, Tools: []Tool{

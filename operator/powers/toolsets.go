@@ -21,10 +21,16 @@ func (s *Schedule) WithToolsets(sets ...Toolset) (*Schedule, error) {
 	return &out, nil
 }
 
-// toolsets lists every toolset that has a row, in declaration order.
-func (s *Schedule) toolsets() []Toolset {
+// Toolsets lists the toolsets of the product, for who has to know before there is a
+// database.
+func Toolsets() []Toolset { return toolsetsOf(rows(product()...)) }
+
+func (s *Schedule) toolsets() []Toolset { return toolsetsOf(s.tools) }
+
+// toolsetsOf lists every toolset that has a row, in declaration order.
+func toolsetsOf(tools []*Tool) []Toolset {
 	var out []Toolset
-	for _, t := range s.tools {
+	for _, t := range tools {
 		if !slices.Contains(out, t.Toolset) {
 			out = append(out, t.Toolset)
 		}
