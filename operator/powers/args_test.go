@@ -19,6 +19,9 @@ import (
 func (w *world) args(c powers.Caller, tool *powers.Tool) map[string]any {
 	w.t.Helper()
 	out := w.object(schemaOf(w.t, tool.InputSchema))
+	if _, asked := out["approval_id"]; asked {
+		out["approval_id"] = w.parked(c.Principal).ID
+	}
 	for _, r := range tool.Routes {
 		w.fill(out, r.Path, func() int64 { return w.intent(c).ID }, func() int64 { return w.question().ID })
 	}
@@ -47,6 +50,10 @@ func (w *world) actArgs(a *powers.Act) map[string]any {
 	if properties(s)["digest"] != nil {
 		out["digest"] = in.Digest
 	}
+	if strings.Contains(a.Path, "/approvals/") {
+		kept := w.parked(w.full(operator.KindAgent).Principal)
+		out["id"], out["digest"] = kept.ID, kept.Digest
+	}
 	if action, ok := out["action"].(map[string]any); ok {
 		maps.Copy(action, map[string]any{"type": in.ActionType, "title": in.Title + ", edited", "amount_cents": 4800})
 	}
@@ -74,6 +81,18 @@ func (w *world) standing() int64 {
 		w.t.Fatal(err)
 	}
 	return given.ID
+}
+
+// parked is a call that waits for a person: a look, which would change nothing.
+func (w *world) parked(p operator.Principal) operator.ApprovalInfo {
+	w.t.Helper()
+	w.count++
+	kept, err := w.Park(context.Background(), p, operator.NewParked{Question: operator.Question{Title: "May it look?"}, Tool: w.looking().Name,
+		Arguments: fmt.Appendf(nil, `{"limit":%d}`, 1+w.count%50)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return kept
 }
 
 // grant is a spending grant that the owner just gave; nil is without a limit.

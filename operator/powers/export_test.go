@@ -26,6 +26,13 @@ func SpendRow[In, Out any](spec Spec, shape func(In) []gate.Action, f func(conte
 	})
 }
 
+// ParkRow makes a row ask a person.
+func ParkRow[In any](t Tool, ask func(context.Context, operator.Principal, In) (*operator.Question, error)) Tool {
+	return park(t, func(_ *operator.Operator, ctx context.Context, p operator.Principal, in In) (*operator.Question, error) {
+		return ask(ctx, p, in)
+	})
+}
+
 // PersonRow makes an act of a plain function.
 func PersonRow[In, Out any](spec ActSpec, f func(context.Context, operator.Person, In) (Out, error)) *Act {
 	a := byPerson(spec, func(_ *operator.Operator, ctx context.Context, p operator.Person, in In) (Out, error) {

@@ -112,6 +112,9 @@ func (w *world) sweep(t *testing.T, k kitCase, kind operator.Kind, granted bool)
 func (w *world) argsBeside(c powers.Caller, tool *powers.Tool) map[string]any {
 	w.t.Helper()
 	out := w.object(schemaOf(w.t, tool.InputSchema))
+	if _, asked := out["approval_id"]; asked {
+		out["approval_id"] = w.parked(c.Principal).ID
+	}
 	for _, r := range tool.Routes {
 		w.fill(out, r.Path, func() int64 {
 			w.count++

@@ -45,7 +45,7 @@ func build(op *operator.Operator, groups ...Group) (*Schedule, error) {
 	s := &Schedule{op: op, tools: rows(groups...), byName: map[string]*Tool{},
 		all:     receivers{reflect.TypeFor[*operator.Operator](): op},
 		decoder: strict.New(strict.Options{Text: func(text string) error { return gate.CheckText(text, gate.Block) }})}
-	s.acts = append(actRows(), pointers(s.kitActs(), grantActs())...)
+	s.acts = append(actRows(), pointers(s.kitActs(), grantActs(), s.approvalActs())...)
 	for _, t := range s.tools {
 		if err := t.lint(); err != nil {
 			return nil, err
@@ -269,7 +269,7 @@ func (s *Schedule) run(ctx context.Context, c Caller, t *Tool, route *Route, raw
 	if err != nil {
 		return nil, err
 	}
-	out, err = s.handled(ctx, t, c.Principal.WithVia(core.Via(c.Face)), t.handle, in)
+	out, err = s.handled(ctx, t, c.Principal.WithVia(core.Via(c.Face)), s.parking(t, raw), in)
 	if err != nil || route == nil || route.pick == nil {
 		return out, err
 	}
@@ -324,6 +324,9 @@ func (s *Schedule) refuseDigest(ctx context.Context, c Caller, action, digest st
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
 	defer cancel()
 	info, who := r.Info(), c.Principal
+	if info.Reason == core.ReasonApprovalRequired {
+		return refusalAnswer(r, action, repeats{}, c.name, "", nil) // its row was written with the call that was kept
+	}
 	if !who.Known() {
 		who = r.Whose // a credential that is no longer live still says whose it was
 	}

@@ -20,7 +20,7 @@ var describedTypes = map[reflect.Type]map[string]any{
 }
 
 // product is every group of rows that the product serves.
-func product() []Group { return []Group{operatorTools()} }
+func product() []Group { return []Group{operatorTools(), approvalTools()} }
 
 // operatorTools is the operator's own toolset, in declaration order.
 func operatorTools() Group {

@@ -72,6 +72,7 @@ type Tool struct {
 	decode       func(*strict.Decoder, []byte) (any, error)
 	handle       handler
 	shape        func(any) []gate.Action // of a row that spends: what a call would do
+	asks         asker                   // of a row that may park: what a person is asked; nil: it never does
 }
 
 // handler is what a row does once every check has passed.
@@ -155,6 +156,7 @@ func (t *Tool) lint() error {
 	want(len(t.Scopes) > 0, "it needs a scope")
 	want(len(t.Routes) > 0, "it needs a REST route")
 	want((t.Class == Spend) == (t.shape != nil), "a tool that spends, and no other, has a gate shape: define it with spend")
+	want(t.asks == nil || t.Class == Write || t.Class == Gated || t.Class == Spend, "only what changes something can wait for a person, and a brake never does")
 	for _, k := range t.Kinds {
 		want(k != operator.KindChannel, "a channel calls no tool")
 	}

@@ -49,3 +49,34 @@ create table reeve_spending_uses (
   unique (call_id, grant_id)
 ){{strict}};
 create index reeve_spending_uses_grant on reeve_spending_uses (grant_id, id);
+
+-- A call that only a person may complete, kept as data until one decides it. It is
+-- carried out by the decision, once: approved says that this has begun.
+create table reeve_parked (
+  id            {{pk}},
+  account_id    {{int}} not null references reeve_accounts (id),
+  project_id    {{int}} not null references reeve_projects (id),
+  tool          text not null,
+  arguments     text not null,
+  principal     text not null,
+  credential_id {{int}} not null references reeve_credentials (id),
+  digest        text not null, -- of tool, arguments and principal
+  title         text not null,
+  status        text not null check (status in ('pending', 'rejected', 'expired', 'approved', 'done', 'failed', 'unknown')),
+  expires_at    {{int}} not null,
+  created_at    {{int}} not null,
+  decided_by    text,
+  decided_via   text,
+  decided_at    {{int}},
+  note          text not null default '',
+  result        text,
+  refused_for   text,
+  updated_at    {{int}} not null,
+  check ((decided_by is null) = (status in ('pending', 'expired'))),
+  check ((decided_by is null) = (decided_at is null)),
+  check ((result is not null) = (status = 'done'))
+){{strict}};
+create unique index reeve_parked_pending on reeve_parked (project_id, principal, digest) where status = 'pending';
+create index reeve_parked_page on reeve_parked (project_id, id);
+create index reeve_parked_lapsing on reeve_parked (expires_at) where status = 'pending';
+create index reeve_parked_begun on reeve_parked (decided_at) where status = 'approved';
