@@ -65,6 +65,18 @@ func (r *testRows) rows() []powers.Tool {
 		plain(spec("test_stop", powers.Brake, "pipelines")),
 		powers.SpendRow(spec("test_pay", powers.Spend, "pipelines"), shapeOf, r.pay),
 		powers.SpendRow(buy, shapeOf, r.pay),
+		powers.ParkRow(powers.Row(spec("test_ask", powers.Write, "tasks"), r.pay), askFrom(10)),
+		powers.ParkRow(powers.SpendRow(spec("test_order", powers.Spend, powers.Intents), shapeOf, r.pay), askFrom(10)),
+	}
+}
+
+// askFrom asks a person from an amount on.
+func askFrom(least int64) func(context.Context, operator.Principal, payment) (*operator.Question, error) {
+	return func(_ context.Context, _ operator.Principal, in payment) (*operator.Question, error) {
+		if int64(*in.Cents) < least {
+			return nil, nil
+		}
+		return &operator.Question{Title: "Shall it?"}, nil
 	}
 }
 
