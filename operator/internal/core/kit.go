@@ -28,14 +28,16 @@ const (
 	PrimitiveConnections Primitive = "connections"
 )
 
+var primitives = [...]Primitive{PrimitiveIntents, PrimitiveBeliefs, PrimitiveGoals, PrimitiveBoard, PrimitiveRuns, PrimitiveMemory, PrimitiveTasks,
+	PrimitiveDecisions, PrimitiveOrg, PrimitiveCatalog, PrimitiveDocuments, PrimitiveRepos, PrimitivePipelines, PrimitiveBrain, PrimitiveConnections}
+
 // Primitives lists every primitive there is, in the order of the documentation.
-func Primitives() []Primitive {
-	return []Primitive{PrimitiveIntents, PrimitiveBeliefs, PrimitiveGoals, PrimitiveBoard, PrimitiveRuns, PrimitiveMemory, PrimitiveTasks,
-		PrimitiveDecisions, PrimitiveOrg, PrimitiveCatalog, PrimitiveDocuments, PrimitiveRepos, PrimitivePipelines, PrimitiveBrain, PrimitiveConnections}
-}
+func Primitives() []Primitive { return slices.Clone(primitives[:]) }
 
 // Known says that p is of the list.
-func (p Primitive) Known() bool { return slices.Contains(Primitives(), p) }
+func (p Primitive) Known() bool {
+	return slices.Contains(primitives[:], p)
+}
 
 // OptIn says that a kit which does not name the primitive leaves it off.
 func (p Primitive) OptIn() bool { return p == PrimitivePipelines || p == PrimitiveBrain }
