@@ -130,6 +130,7 @@ func (f *front) authenticate(w http.ResponseWriter, r *http.Request, in *inbound
 		Face:          powers.FaceMCP,
 		RequestID:     in.caller.RequestID,
 		Action:        actionNone,
+		Once:          true,
 	})
 	if refused != nil {
 		abandon(w, r)

@@ -169,13 +169,17 @@ type credentialRow struct {
 	ExpiresAt     int64          `db:"expires_at"`
 	RevokedAt     sql.NullInt64  `db:"revoked_at"`
 	LastUsedAt    sql.NullInt64  `db:"last_used_at"`
+	powersRow
+	Powers Powers `db:"-"` // read out of powersRow
 }
 
-const credentialQuery = `select c.id, c.uid, c.kind, c.name, c.person_id, c.scopes, c.interactive, c.hash, c.instance_id,
+// credentialQuery answers whose a credential is, and what others let that principal do.
+var credentialQuery = `select c.id, c.uid, c.kind, c.name, c.person_id, c.scopes, c.interactive, c.hash, c.instance_id,
 	c.created_at, c.expires_at, c.revoked_at, c.last_used_at, h.handle, h.role, h.removed_at,
-	a.id as account_id, a.slug as account, a.zone, a.currency, a.inside, p.id as project_id, p.slug as project, p.uid as project_uid
+	a.id as account_id, a.slug as account, a.zone, a.currency, a.inside, p.id as project_id, p.slug as project, p.uid as project_uid,
+	` + kitColumns + `, ` + spendUntil("c.account_id", `case c.kind when 'human' then 'human:' || h.handle else c.kind || ':' || c.name end`) + `
 	from reeve_credentials c join reeve_accounts a on a.id = c.account_id join reeve_projects p on p.id = c.project_id
-	left join reeve_people h on h.id = c.person_id `
+	left join reeve_people h on h.id = c.person_id left join reeve_kits k on k.account_id = c.account_id `
 
 // Authenticate resolves a credential to the principal behind it. It looks at the
 // database on every call, so that what was taken back a moment ago is taken
@@ -212,7 +216,8 @@ func (op *Operator) credential(ctx context.Context, token string) (credentialRow
 		refusal.Whose = row.principal("")
 		return row, refusal
 	}
-	return row, nil
+	row.Powers, err = row.powers()
+	return row, told(ctx, err)
 }
 
 func (c credentialRow) alive(now time.Time) *core.Refusal {
@@ -233,7 +238,7 @@ func (c credentialRow) principal(via Via) Principal {
 	return core.NewPrincipal(core.PrincipalFields{
 		ID: id, Kind: c.Kind, AccountID: c.AccountID, Account: c.Account, ProjectID: c.ProjectID,
 		ProjectUID: c.ProjectUID, Project: c.Project, Scopes: core.SplitScopes(c.Scopes), Role: Role(c.Role.String),
-		Interactive: c.Interactive == 1, CredentialID: c.ID, PersonID: c.PersonID.Int64, InstanceID: c.InstanceID, Via: via,
+		Interactive: c.Interactive == 1, CredentialID: c.ID, PersonID: c.PersonID.Int64, InstanceID: c.InstanceID, Via: via, Powers: c.Powers,
 	})
 }
 
@@ -273,9 +278,11 @@ func (op *Operator) LocalWorker(ctx context.Context, account, project, name stri
 	if err != nil {
 		return Principal{}, err
 	}
-	return core.NewPrincipal(core.PrincipalFields{
+	p := core.NewPrincipal(core.PrincipalFields{
 		ID: string(KindWorker) + ":" + localPrefix + name, Kind: KindWorker, AccountID: ws.AccountID, Account: ws.Account,
 		ProjectID: ws.ProjectID, ProjectUID: ws.ProjectUID, Project: ws.Project,
 		Scopes: []Scope{core.ScopeWorkClaim, core.ScopeStateRead}, Via: core.ViaWorker,
-	}), nil
+	})
+	powers, err := op.PowersOf(ctx, p)
+	return p.WithPowers(powers), err
 }

@@ -71,7 +71,7 @@ func (op *Operator) Vouch(ctx context.Context, channelToken, externalID string) 
 		return Person{}, core.Outage(err)
 	}
 	return Person{accountID: row.AccountID, projectID: row.ProjectID, personID: link.ID, voucherID: row.ID,
-		handle: link.Handle, via: Via(row.Name), scopes: []Scope{core.ScopeIntentsDecide, core.ScopeCommentsWrite, core.ScopeStateRead}}, nil
+		handle: link.Handle, via: Via(row.Name), scopes: []Scope{core.ScopeIntentsDecide, core.ScopeApprovals, core.ScopeCommentsWrite, core.ScopeStateRead}}, nil
 }
 
 // standing is what a person still is at the moment of an act.

@@ -133,8 +133,11 @@ func (op *Operator) takeNotice(ctx context.Context, holder string) (Notice, erro
 		if err != nil {
 			return err
 		}
-		if row.Topic == TopicPending {
+		switch row.Topic {
+		case TopicPending:
 			n.stillWanted, err = stillWaits(ctx, tx, row.Key)
+		case TopicApproval:
+			n.stillWanted, err = approvalWaits(ctx, tx, row.Key)
 		}
 		return err
 	})

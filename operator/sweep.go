@@ -26,7 +26,11 @@ func (op *Operator) Sweep(ctx context.Context) (int, error) {
 				return err
 			}
 			reclaimed, err := op.reclaim(ctx, tx)
-			if n = lapsed + reclaimed; n > 0 {
+			if err != nil {
+				return err
+			}
+			parked, err := op.tendParked(ctx, tx)
+			if n = lapsed + reclaimed + parked; n > 0 {
 				tx.AfterCommit(op.changes.raise)
 			}
 			return err

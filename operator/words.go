@@ -109,6 +109,13 @@ var (
 	ErrVersionRace         error = &Refusal{Reason: core.ReasonVersionRace}
 	ErrUnavailable         error = &Refusal{Reason: core.ReasonUnavailable}
 	ErrAuditUnsealed       error = &Refusal{Reason: core.ReasonAuditUnsealed}
+	ErrRoleNotAllowed      error = &Refusal{Reason: core.ReasonRoleNotAllowed}
+	ErrCapability          error = &Refusal{Reason: core.ReasonCapability}
+	ErrSpendingNotGranted  error = &Refusal{Reason: core.ReasonSpendingNotGranted}
+	ErrSpendingLimit       error = &Refusal{Reason: core.ReasonSpendingLimit}
+	ErrApprovalRequired    error = &Refusal{Reason: core.ReasonApprovalRequired}
+	ErrInvalidValue        error = &Refusal{Reason: core.ReasonInvalidValue}
+	ErrUnknownKey          error = &Refusal{Reason: core.ReasonUnknownKey}
 )
 
 // Scopes lists every scope that a credential can have.
@@ -122,6 +129,9 @@ const (
 	ScopeIntentsDecide  = core.ScopeIntentsDecide
 	ScopeCommentsWrite  = core.ScopeCommentsWrite
 	ScopeWorkClaim      = core.ScopeWorkClaim
+	ScopeKitWrite       = core.ScopeKitWrite
+	ScopeGrantsWrite    = core.ScopeGrantsWrite
+	ScopeApprovals      = core.ScopeApprovals
 )
 
 // The reasons that an adapter refuses for by itself. core's table has them all.

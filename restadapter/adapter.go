@@ -147,6 +147,7 @@ func (a *adapter) authenticate(x *exchange) bool {
 		Face:          powers.FaceREST,
 		RequestID:     x.id(),
 		Action:        x.action,
+		Once:          true,
 	})
 	if refused != nil {
 		x.answer(*refused)

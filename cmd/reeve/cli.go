@@ -42,6 +42,8 @@ type cli struct {
 	Standing standingCmd `cmd:"" help:"Keep your standing approvals: what you allow from now on."`
 	Freeze   freezeCmd   `cmd:"" help:"Stop everything that reaches outside, at once."`
 	Unfreeze unfreezeCmd `cmd:"" help:"Lift a freeze."`
+	Kit      kitCmd      `cmd:"" help:"Say which tools the account has at all."`
+	Grant    grantCmd    `cmd:"" help:"Let an agent call the tools that spend, within a limit and until a day."`
 	Policy   policyCmd   `cmd:"" help:"Show the policy, and check a policy file."`
 	Audit    auditCmd    `cmd:"" help:"Export the sealed record, verify one, and keep its key."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`

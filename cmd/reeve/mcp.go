@@ -15,7 +15,6 @@ import (
 
 	"github.com/reeve-go/reeve/mcpadapter"
 	"github.com/reeve-go/reeve/operator"
-	"github.com/reeve-go/reeve/operator/powers"
 )
 
 // mcpCmd has its own flags for a database: here the usual folder is not what is
@@ -27,6 +26,7 @@ type mcpCmd struct {
 	Grace       time.Duration `default:"30s" help:"How long answers may still take once the input has ended; ${default} when left out."`
 	Dir         string        `placeholder:"DIR" help:"Open the embedded database in this folder, in place of a server. It hands the agent's process the whole database."`
 	DatabaseURL string        `name:"database-url" placeholder:"URL" help:"Open this PostgreSQL, in place of a server. It hands the agent's process the whole database."`
+	Toolsets    []string      `placeholder:"NAME,…" help:"Toolsets to serve beside the operator's own; for a database. A server has its own."`
 	ToolPrefix  string        `placeholder:"PREFIX" help:"What the names of the tools begin with, as acme_; for a database. A server has its own."`
 }
 
@@ -86,8 +86,10 @@ func (m *mcpCmd) local(k *kong.Context) (bool, error) {
 }
 
 func (m *mcpCmd) prefixed(k *kong.Context, local bool) error {
-	if !local && onCommandLine(k, "tool-prefix") {
-		return usagef("--tool-prefix is for a database: a server has its own")
+	for _, flag := range []string{"tool-prefix", "toolsets"} {
+		if !local && onCommandLine(k, flag) {
+			return usagef("--%s is for a database: a server has its own", flag)
+		}
 	}
 	return nil
 }
@@ -114,7 +116,7 @@ func (m *mcpCmd) serve(ctx context.Context, k *kong.Context, c console, token st
 		return err
 	}
 	defer op.Close()
-	schedule, err := powers.New(op)
+	schedule, err := scheduleOf(op, m.Toolsets)
 	if err != nil {
 		return err
 	}

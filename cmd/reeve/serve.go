@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -37,6 +38,7 @@ type serveCmd struct {
 	AllowHost   []string `placeholder:"NAME" help:"A name, besides loopback ones, that requests may be sent to. May be repeated. Needed where --listen is not on loopback."`
 	AllowOrigin []string `placeholder:"ORIGIN" help:"A web origin whose pages may call, as https://app.example. May be repeated."`
 	ToolPrefix  string   `placeholder:"PREFIX" help:"What the names of the MCP tools begin with, as acme_."`
+	Toolsets    []string `placeholder:"NAME,…" help:"Toolsets to serve over MCP beside the operator's own. The account's kit has to have them too."`
 	Notify      string   `placeholder:"HOOK" help:"Tell somebody that something waits: exec:COMMAND or http:URL, given the notice as JSON."`
 }
 
@@ -71,6 +73,9 @@ func (s *serveCmd) serve(ctx context.Context, k *kong.Context, c console) error 
 		if policy, _, err = readPolicy(s.Policy); err != nil {
 			return err
 		}
+	}
+	if _, err := toolsets(s.Toolsets); err != nil {
+		return err
 	}
 	notify, err := notifyHook(s.Notify)
 	if err != nil {
@@ -150,7 +155,7 @@ func reachable(listen string, l net.Listener) (string, error) {
 
 // server puts both faces of one schedule behind one address.
 func (s *serveCmd) server(op *operator.Operator) (*http.Server, *powers.Schedule, error) {
-	schedule, err := powers.New(op)
+	schedule, err := scheduleOf(op, s.Toolsets)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -168,6 +173,31 @@ func (s *serveCmd) server(op *operator.Operator) (*http.Server, *powers.Schedule
 	server.ErrorLog = slog.NewLogLogger(op.Logger().Handler(), slog.LevelWarn)
 	server.RegisterOnShutdown(op.StopWaiting)
 	return server, schedule, nil
+}
+
+// toolsets reads --toolsets, before anything is opened or made.
+func toolsets(named []string) ([]powers.Toolset, error) {
+	var out []powers.Toolset
+	for _, n := range named {
+		if !slices.Contains(powers.Toolsets(), powers.Toolset(n)) {
+			return nil, usagef("--toolsets: there is no toolset %q; the toolsets are %v", n, powers.Toolsets())
+		}
+		out = append(out, powers.Toolset(n))
+	}
+	return out, nil
+}
+
+// scheduleOf is the schedule with the toolsets that are named, over MCP.
+func scheduleOf(op *operator.Operator, named []string) (*powers.Schedule, error) {
+	sets, err := toolsets(named)
+	if err != nil {
+		return nil, err
+	}
+	schedule, err := powers.New(op)
+	if err != nil {
+		return nil, err
+	}
+	return schedule.WithToolsets(sets...)
 }
 
 // faces sends a request to its adapter by the path as it came. A ServeMux would

@@ -185,3 +185,14 @@ func actRows() []*Act {
 	}
 	return out
 }
+
+// pointers lays rows end to end.
+func pointers(groups ...[]Act) []*Act {
+	var out []*Act
+	for _, g := range groups {
+		for i := range g {
+			out = append(out, &g[i])
+		}
+	}
+	return out
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator"
 	"github.com/reeve-go/reeve/operator/powers"
 )
@@ -18,6 +19,9 @@ import (
 func (w *world) args(c powers.Caller, tool *powers.Tool) map[string]any {
 	w.t.Helper()
 	out := w.object(schemaOf(w.t, tool.InputSchema))
+	if _, asked := out["approval_id"]; asked {
+		out["approval_id"] = w.parked(c.Principal).ID
+	}
 	for _, r := range tool.Routes {
 		w.fill(out, r.Path, func() int64 { return w.intent(c).ID }, func() int64 { return w.question().ID })
 	}
@@ -37,8 +41,18 @@ func (w *world) actArgs(a *powers.Act) map[string]any {
 	if strings.Contains(a.Path, "/standing-approvals/") {
 		out["id"] = w.standing()
 	}
+	if _, asked := out["principal"]; asked {
+		out["principal"] = w.Agent.ID()
+	}
+	if strings.Contains(a.Path, "/spending-grants/") {
+		out["id"] = w.grant(w.Agent.ID(), nil).ID
+	}
 	if properties(s)["digest"] != nil {
 		out["digest"] = in.Digest
+	}
+	if strings.Contains(a.Path, "/approvals/") {
+		kept := w.parked(w.full(operator.KindAgent).Principal)
+		out["id"], out["digest"] = kept.ID, kept.Digest
 	}
 	if action, ok := out["action"].(map[string]any); ok {
 		maps.Copy(action, map[string]any{"type": in.ActionType, "title": in.Title + ", edited", "amount_cents": 4800})
@@ -67,6 +81,29 @@ func (w *world) standing() int64 {
 		w.t.Fatal(err)
 	}
 	return given.ID
+}
+
+// parked is a call that waits for a person: a look, which would change nothing.
+func (w *world) parked(p operator.Principal) operator.ApprovalInfo {
+	w.t.Helper()
+	w.count++
+	kept, err := w.Park(context.Background(), p, operator.NewParked{Question: operator.Question{Title: "May it look?"}, Tool: w.looking().Name,
+		Arguments: fmt.Appendf(nil, `{"limit":%d}`, 1+w.count%50)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return kept
+}
+
+// grant is a spending grant that the owner just gave; nil is without a limit.
+func (w *world) grant(principal string, limit *gate.Cents) operator.GrantInfo {
+	w.t.Helper()
+	given, err := w.GrantSpending(context.Background(), w.Owner, operator.GrantInput{Principal: principal, Limit: limit,
+		Until: w.Clock.Now().Add(time.Hour), Reason: "for a test"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return given
 }
 
 func properties(s map[string]any) map[string]any {
@@ -150,7 +187,7 @@ func places(s map[string]any, at ...string) []place {
 func objects(s map[string]any) [][]string {
 	out := [][]string{nil}
 	for _, p := range places(s) {
-		if p.schema["type"] == "object" {
+		if p.schema["type"] == "object" && !isSwitches(p.schema) {
 			out = append(out, p.path)
 		}
 	}

@@ -19,6 +19,7 @@ type Presented struct {
 	Face          Face
 	RequestID     string
 	Action        string // the route, for the record of a refusal
+	Once          bool   // one call is made as this caller, at once: it is judged by what is read now
 }
 
 // Authenticate resolves a request's credential. A non-nil Answer is the refusal,
@@ -32,6 +33,9 @@ func (s *Schedule) Authenticate(ctx context.Context, in Presented) (Caller, *Ans
 	if err != nil {
 		refused := s.Refuse(ctx, c, in.Action, err)
 		return c, &refused
+	}
+	if in.Once {
+		c.once = new(once)
 	}
 	return c, nil
 }

@@ -15,8 +15,16 @@
 // # A call
 //
 // [Schedule.Call] runs the same steps for every face, in this order: the kind of
-// the caller, its scopes, the arguments' form, the handler. The credential was
-// resolved before, by [Schedule.Authenticate]. A refusal at any step is an
-// envelope and a row in the record; a listing is only a convenience, and every
-// check runs again on every call.
+// the caller, the account's kit, the caller's scopes, the arguments' form, both
+// locks on spending, the handler. The credential was resolved before, by
+// [Schedule.Authenticate]. A refusal at any step is an envelope and a row in the
+// record; a listing is only a convenience, and every check runs again on every call.
+//
+// Brakes, and reads of what runs (AlwaysOn), skip the kit, the locks and the
+// escalation of repeated refusals, and no check of who is calling.
+//
+// A row that spends is made by spend, which takes the shape of what a call would
+// do; the schedule then asks before every call, and no handler can forget to. A row
+// that a person may have to complete is made by park: the call is kept as data, and
+// carried out by the person's act.
 package powers

@@ -62,14 +62,14 @@ func success(out any) (Answer, error) {
 }
 
 // refusalAnswer renders a refusal. names puts a tool's name as this caller's
-// client knows it.
-func refusalAnswer(r *core.Refusal, action string, repeat repeats, names func(string) string, reread string) Answer {
+// client knows it; others are tools that were found to work.
+func refusalAnswer(r *core.Refusal, action string, repeat repeats, names func(string) string, reread string, others []alternative) Answer {
 	info := r.Info()
 	e := envelope{
 		Verdict: info.Verdict, Reason: info.Reason, Action: names(action), Layer: info.Layer,
 		Retryable: info.Verdict == core.VerdictUnavailable, Retry: r.Reason == core.ReasonVersionRace, Repeat: max(1, repeat.identical),
 		Message: sentence(r.Message), Error: envelopeError{Code: info.Code, Hint: info.Hint, Details: plainDetails(r.Details)},
-		Recovery: steps(r, info, names, reread), Alternatives: []alternative{},
+		Recovery: steps(r, info, names, reread), Alternatives: append([]alternative{}, others...),
 	}
 	if e.Message == "" {
 		e.Message = info.Hint
@@ -111,6 +111,10 @@ func steps(r *core.Refusal, info core.ReasonInfo, names func(string) string, rer
 		step.Tool = names(reread)
 	case core.StepEscalateToHuman:
 		return []core.Step{escalation(info)}
+	case core.StepRequestCapability:
+		step.HumanAction = "Ask an owner of this account to turn it on in the account's kit."
+	case core.StepRequestStart:
+		step.HumanAction = "Ask a person of this account to press Start: to give a spending grant that covers this."
 	case core.StepRequestScope:
 		step.HumanAction = "Ask a person who administers this account for a credential with the scope that is missing."
 	}
@@ -137,9 +141,10 @@ func challenge(info core.ReasonInfo, r *core.Refusal) string {
 
 // repeats is how often the same refusal was met lately.
 type repeats struct {
-	identical int // with the same arguments
-	alike     int // with any arguments
+	identical int  // with the same arguments
+	alike     int  // with any arguments
+	ignored   bool // by a tool that is never held up
 }
 
 // tooMany says when choices stop helping and a person has to be told.
-func (r repeats) tooMany() bool { return r.identical >= 3 || r.alike >= 10 }
+func (r repeats) tooMany() bool { return !r.ignored && (r.identical >= 3 || r.alike >= 10) }

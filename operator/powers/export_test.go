@@ -3,18 +3,33 @@ package powers
 import (
 	"context"
 
+	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator"
 )
 
 // WithRows is a Schedule over the real table and rows of a test's own.
 func WithRows(op *operator.Operator, extra ...Tool) (*Schedule, error) {
-	return build(op, operatorTools(), Group{Toolset: "test", Tools: extra})
+	return build(op, append(product(), Group{Toolset: "test", Tools: extra})...)
 }
 
 // Row makes a row of a plain function, through the same definition as all others.
 func Row[In, Out any](spec Spec, f func(context.Context, operator.Principal, In) (Out, error)) Tool {
 	return define(spec, func(_ *operator.Operator, ctx context.Context, p operator.Principal, in In) (Out, error) {
 		return f(ctx, p, in)
+	})
+}
+
+// SpendRow makes a row that spends of a plain function.
+func SpendRow[In, Out any](spec Spec, shape func(In) []gate.Action, f func(context.Context, operator.Principal, In) (Out, error)) Tool {
+	return spend(spec, shape, func(_ *operator.Operator, ctx context.Context, p operator.Principal, in In) (Out, error) {
+		return f(ctx, p, in)
+	})
+}
+
+// ParkRow makes a row ask a person.
+func ParkRow[In any](t Tool, ask func(context.Context, operator.Principal, In) (*operator.Question, error)) Tool {
+	return park(t, func(_ *operator.Operator, ctx context.Context, p operator.Principal, in In) (*operator.Question, error) {
+		return ask(ctx, p, in)
 	})
 }
 

@@ -35,15 +35,17 @@ type Schedule struct {
 	all     receivers
 	decoder *strict.Decoder
 	reread  *Tool
+	overMCP []Toolset // served over MCP beside those that always are
 }
 
 // New binds the table to an Operator. An error is a mistake in the table.
-func New(op *operator.Operator) (*Schedule, error) { return build(op, operatorTools()) }
+func New(op *operator.Operator) (*Schedule, error) { return build(op, product()...) }
 
 func build(op *operator.Operator, groups ...Group) (*Schedule, error) {
-	s := &Schedule{op: op, tools: rows(groups...), byName: map[string]*Tool{}, acts: actRows(),
+	s := &Schedule{op: op, tools: rows(groups...), byName: map[string]*Tool{},
 		all:     receivers{reflect.TypeFor[*operator.Operator](): op},
 		decoder: strict.New(strict.Options{Text: func(text string) error { return gate.CheckText(text, gate.Block) }})}
+	s.acts = append(actRows(), pointers(s.kitActs(), grantActs(), s.approvalActs())...)
 	for _, t := range s.tools {
 		if err := t.lint(); err != nil {
 			return nil, err
@@ -54,6 +56,11 @@ func build(op *operator.Operator, groups ...Group) (*Schedule, error) {
 		s.byName[t.Name] = t
 		if t.Rereads {
 			s.reread = t
+		}
+	}
+	for _, t := range s.tools {
+		if err := s.lintInstead(t); err != nil {
+			return nil, err
 		}
 	}
 	return s, lintRoutes(s.tools, s.acts)
@@ -117,19 +124,33 @@ func (s *Schedule) OwnerScopes() []operator.Scope {
 	return slices.Compact(out)
 }
 
-// Visible lists the tools that a caller may see on a face.
-func (s *Schedule) Visible(p operator.Principal, _ Face) []*Tool {
+// Visible lists the tools that a caller may see on a face: what the pipeline would
+// let through of it, by what stood when its credential was read.
+func (s *Schedule) Visible(p operator.Principal, face Face) []*Tool {
 	var out []*Tool
 	for _, t := range s.tools {
-		if t.allows(p) == nil {
+		if s.offers(p, face, t) {
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-// allows is the part of the pipeline before the arguments: kind, then scope.
-func (t *Tool) allows(p operator.Principal) error { return permits(p, t.Kinds, t.Scopes) }
+// offers is every check of the pipeline that needs no arguments.
+func (s *Schedule) offers(p operator.Principal, face Face, t *Tool) bool {
+	return s.served(t, face) && t.allows(p) == nil && (t.Class != Spend || p.Powers().MaySpend(s.op.Now()))
+}
+
+// allows is the part of the pipeline before the arguments: kind, then kit, then scope.
+func (t *Tool) allows(p operator.Principal) error {
+	if err := permits(p, t.Kinds, nil); err != nil {
+		return err
+	}
+	if err := t.inKit(p.Powers().Kit); err != nil {
+		return err
+	}
+	return permits(p, t.Kinds, t.Scopes)
+}
 
 func permits(p operator.Principal, kinds []operator.Kind, scopes []operator.Scope) error {
 	if !p.Known() {
@@ -151,6 +172,7 @@ type Caller struct {
 	Face       Face
 	RequestID  string
 	ToolPrefix string // what this client's names of tools begin with
+	once       *once  // nil: what others let it do is read anew for each call
 }
 
 func (c Caller) name(tool string) string {
@@ -169,10 +191,11 @@ func (s *Schedule) Call(ctx context.Context, c Caller, tool string, raw []byte) 
 // of the tool's.
 func (s *Schedule) CallRoute(ctx context.Context, c Caller, tool string, route *Route, raw []byte) Answer {
 	t := s.byName[tool]
-	if t == nil {
+	if t == nil || !s.served(t, c.Face) {
 		return s.refuseDigest(ctx, c, unknownName(tool), argsDigest(raw), core.Refuse(core.ReasonUnknownTool, "There is no tool of that name here."))
 	}
-	if refused := s.Permit(ctx, c, t); refused != nil {
+	c, err := s.admit(ctx, c, t, true)
+	if refused := s.permit(ctx, c, t.Name, err); refused != nil {
 		return *refused
 	}
 	ctx, digest := withCall(ctx, c, t.Name, raw)
@@ -202,14 +225,15 @@ func left(ctx context.Context, err error) bool {
 
 func (s *Schedule) abandoned(c Caller, action string) Answer {
 	s.op.Logger().Debug("the caller left", "action", action, "request_id", c.RequestID)
-	return refusalAnswer(core.Refuse(core.ReasonUnavailable, "The caller left before the answer."), action, repeats{}, c.name, "")
+	return refusalAnswer(core.Refuse(core.ReasonUnavailable, "The caller left before the answer."), action, repeats{}, c.name, "", nil)
 }
 
 // Permit judges what can be judged before a tool's arguments are looked at: kind,
-// then scope. A non-nil Answer is the refusal, already recorded; it is counted
+// then kit, then scope. A non-nil Answer is the refusal, already recorded; it is counted
 // without the arguments, which had no part in it. Call judges all of it again.
 func (s *Schedule) Permit(ctx context.Context, c Caller, t *Tool) *Answer {
-	return s.permit(ctx, c, t.Name, t.allows(c.Principal))
+	c, err := s.admit(ctx, c, t, false)
+	return s.permit(ctx, c, t.Name, err)
 }
 
 // PermitAct is Permit for an act.
@@ -245,7 +269,7 @@ func (s *Schedule) run(ctx context.Context, c Caller, t *Tool, route *Route, raw
 	if err != nil {
 		return nil, err
 	}
-	out, err = t.handle(ctx, s.all, c.Principal.WithVia(core.Via(c.Face)), in)
+	out, err = s.handled(ctx, t, c.Principal.WithVia(core.Via(c.Face)), s.parking(t, raw), in)
 	if err != nil || route == nil || route.pick == nil {
 		return out, err
 	}
@@ -300,6 +324,9 @@ func (s *Schedule) refuseDigest(ctx context.Context, c Caller, action, digest st
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
 	defer cancel()
 	info, who := r.Info(), c.Principal
+	if info.Reason == core.ReasonApprovalRequired {
+		return refusalAnswer(r, action, repeats{}, c.name, "", nil) // its row was written with the call that was kept
+	}
 	if !who.Known() {
 		who = r.Whose // a credential that is no longer live still says whose it was
 	}
@@ -312,7 +339,9 @@ func (s *Schedule) refuseDigest(ctx context.Context, c Caller, action, digest st
 	if auditErr != nil {
 		s.op.Logger().Error("a refusal could not be recorded", "action", action, "reason", info.Reason, "request_id", c.RequestID, "error", gate.Redact(auditErr.Error()))
 	}
-	return refusalAnswer(r, action, repeats{count.Identical, count.Alike}, c.name, s.rereadFor(c.Principal))
+	t := s.byName[action]
+	again := repeats{identical: count.Identical, alike: count.Alike, ignored: t != nil && t.alwaysOn()}
+	return refusalAnswer(r, action, again, c.name, s.rereadFor(c.Principal), s.alternatives(ctx, c, t, info, again))
 }
 
 // unknownName is how a name that no tool has is written down: as the caller

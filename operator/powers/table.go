@@ -11,16 +11,22 @@ import (
 // callers are the kinds that work: everybody but a channel, which calls no tool.
 var callers = []operator.Kind{operator.KindAgent, operator.KindHuman, operator.KindWorker}
 
+// stateTool is what shows how things stand.
+const stateTool = "operator_state"
+
 // describedTypes describes the types that read themselves from JSON.
 var describedTypes = map[reflect.Type]map[string]any{
 	reflect.TypeFor[gate.Cents](): {"type": "integer", "minimum": 1, "maximum": int64(gate.MaxCents)},
 }
 
+// product is every group of rows that the product serves.
+func product() []Group { return []Group{operatorTools(), approvalTools()} }
+
 // operatorTools is the operator's own toolset, in declaration order.
 func operatorTools() Group {
 	return Group{Toolset: ToolsetOperator, Tools: []Tool{
 		define(Spec{
-			Name: "operator_state", Class: Read, Primitive: Board, Rereads: true, Idempotent: true,
+			Name: stateTool, Class: Read, Primitive: Board, Rereads: true, Idempotent: true,
 			Kinds: callers, Scopes: []operator.Scope{operator.ScopeStateRead},
 			Routes: []Route{
 				{Method: "GET", Path: "/v1/state"},
@@ -35,7 +41,8 @@ func operatorTools() Group {
 
 		define(Spec{
 			Name: "operator_update_decision", Class: Write, Primitive: Board, Idempotent: true,
-			Kinds: callers, Scopes: []operator.Scope{operator.ScopeDecisionsWrite},
+			Instead: []Instead{{stateTool, "It shows the decisions as they are now."}},
+			Kinds:   callers, Scopes: []operator.Scope{operator.ScopeDecisionsWrite},
 			Routes: []Route{{Method: "PATCH", Path: "/v1/decisions/{id}"}},
 			Title:  "Move a decision of the board",
 			What: "Sets a decision of the board to pending, rejected or parked. " +
@@ -45,7 +52,8 @@ func operatorTools() Group {
 
 		define(Spec{
 			Name: "operator_record_action_intent", Class: Gate, Primitive: Intents, Idempotent: true,
-			Kinds: callers, Scopes: []operator.Scope{operator.ScopeIntentsWrite},
+			Instead: []Instead{{stateTool, "It shows what was recorded before, and what became of it."}},
+			Kinds:   callers, Scopes: []operator.Scope{operator.ScopeIntentsWrite},
 			Routes: []Route{{Method: "POST", Path: "/v1/intents"}},
 			Title:  "Record an action intent",
 			What: "Records something you want done that reaches outside: spending, sending, publishing, deleting, deploying. " +
@@ -56,7 +64,8 @@ func operatorTools() Group {
 
 		define(Spec{
 			Name: "operator_update_action_intent", Class: Write, Primitive: Intents, Idempotent: true, Destructive: true,
-			Kinds: callers, Scopes: []operator.Scope{operator.ScopeIntentsWrite},
+			Instead: []Instead{{stateTool, "It shows where the intent stands now."}},
+			Kinds:   callers, Scopes: []operator.Scope{operator.ScopeIntentsWrite},
 			Routes: []Route{{Method: "PATCH", Path: "/v1/intents/{id}"}},
 			Title:  "Withdraw or report an intent",
 			What: "Moves an intent along: cancelled withdraws one that you recorded and nobody has claimed yet; succeeded and failed " +

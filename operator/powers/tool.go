@@ -10,7 +10,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator"
+	"github.com/reeve-go/reeve/operator/internal/core"
 	"github.com/reeve-go/reeve/operator/internal/schema"
 	"github.com/reeve-go/reeve/operator/internal/strict"
 )
@@ -18,13 +20,17 @@ import (
 // Toolset names a group of tools that are switched on together.
 type Toolset string
 
-// ToolsetOperator is the operator's own tools.
-const ToolsetOperator Toolset = "operator"
+// The toolsets.
+const (
+	ToolsetOperator  Toolset = "operator"  // the operator's own tools
+	ToolsetApprovals Toolset = "approvals" // what polls a call that waits for a person
+)
 
 // Primitive is the unit that an account's kit switches on and off.
 type Primitive string
 
-// The primitives that have tools.
+// The primitives that have tools. core has the whole list, and lint holds every row
+// to it.
 const (
 	Intents Primitive = "intents"
 	Board   Primitive = "board"
@@ -40,7 +46,9 @@ type Spec struct {
 	Kinds     []operator.Kind
 	Scopes    []operator.Scope
 	Routes    []Route
-	Rereads   bool // the tool that a refusal names for looking again
+	Rereads   bool      // the tool that a refusal names for looking again
+	AlwaysOn  bool      // a read of what runs: no kit, rate limit or repetition holds it up
+	Instead   []Instead // what may serve a caller who was refused this one
 	Idempotent,
 	Destructive,
 	OpenWorld bool
@@ -62,8 +70,13 @@ type Tool struct {
 	InputSchema  jsontext.Value
 	OutputSchema jsontext.Value // exact, for documents; a listing may show a plain object
 	decode       func(*strict.Decoder, []byte) (any, error)
-	handle       func(context.Context, receivers, operator.Principal, any) (any, error)
+	handle       handler
+	shape        func(any) []gate.Action // of a row that spends: what a call would do
+	asks         asker                   // of a row that may park: what a person is asked; nil: it never does
 }
+
+// handler is what a row does once every check has passed.
+type handler func(context.Context, receivers, operator.Principal, any) (any, error)
 
 // ReadOnly says that a call changes nothing.
 func (t *Tool) ReadOnly() bool { return t.Class == Read }
@@ -137,11 +150,13 @@ func (t *Tool) lint() error {
 	want(nameForm.MatchString(t.Name), "its name must be a-z, 0-9 and _, at most 40 characters")
 	want(t.Title != "" && t.What != "", "it needs a title and a description")
 	want(t.Class.Valid(), "it needs a class")
-	want(t.Primitive != "", "it needs a primitive")
+	want(core.Primitive(t.Primitive).Known(), "it needs a primitive of the list")
+	want(!t.AlwaysOn || t.Class == Read, "only a read is always on; a brake is so by its class")
 	want(len(t.Kinds) > 0, "it needs the kinds that may call it")
 	want(len(t.Scopes) > 0, "it needs a scope")
 	want(len(t.Routes) > 0, "it needs a REST route")
-	want(t.Class != Spend, "a spending tool needs a gate shape, and this build has none")
+	want((t.Class == Spend) == (t.shape != nil), "a tool that spends, and no other, has a gate shape: define it with spend")
+	want(t.asks == nil || t.Class == Write || t.Class == Gated || t.Class == Spend, "only what changes something can wait for a person, and a brake never does")
 	for _, k := range t.Kinds {
 		want(k != operator.KindChannel, "a channel calls no tool")
 	}

@@ -21,5 +21,5 @@ func Unrecorded(action string, err error) Answer {
 		}
 	}
 	asWritten := func(name string) string { return name }
-	return refusalAnswer(r, unknownName(action), repeats{}, asWritten, "")
+	return refusalAnswer(r, unknownName(action), repeats{}, asWritten, "", nil)
 }

@@ -78,6 +78,7 @@ type PrincipalFields struct {
 	PersonID int64
 	InstanceID string
 	Via        Via
+	Powers     Powers // as they stood when the credential was read
 }
 
 // NewPrincipal makes a Principal of fields that a credential proved.
@@ -121,6 +122,13 @@ func (p Principal) PersonID() int64 { return p.f.PersonID }
 
 // Via is the way in that the call came by.
 func (p Principal) Via() Via { return p.f.Via }
+
+// Powers is what the account's kit and its people let the principal do, as it
+// stood when the credential was read. A call is judged by what stands by then.
+func (p Principal) Powers() Powers { return p.f.Powers }
+
+// WithPowers is the same principal with what was read anew.
+func (p Principal) WithPowers(now Powers) Principal { p.f.Powers = now; return p }
 
 // WithVia is the same principal, stamped with its way in.
 func (p Principal) WithVia(v Via) Principal { p.f.Via = v; return p }

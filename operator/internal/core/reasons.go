@@ -26,6 +26,7 @@ const (
 	ReasonMissingScope   Reason = "missing_scope"
 	ReasonRoleNotAllowed Reason = "role_not_allowed"
 	ReasonUnknownTool    Reason = "unknown_tool"
+	ReasonCapability     Reason = "capability_denied"
 
 	ReasonNotJSON           Reason = "not_json"
 	ReasonNotObject         Reason = "not_an_object"
@@ -51,6 +52,12 @@ const (
 	ReasonUnknownCurrency   Reason = "unknown_currency"
 	ReasonInexactNumber     Reason = "number_inexact"
 	ReasonInvalidCursor     Reason = "invalid_cursor"
+
+	ReasonSpendingNotGranted Reason = "spending_not_granted"
+	ReasonSpendingLimit      Reason = "spending_limit_reached"
+
+	ReasonApprovalRequired Reason = "approval_required"
+	ReasonEvidenceRequired Reason = "evidence_required"
 
 	ReasonNotFound            Reason = "not_found"
 	ReasonIdempotencyMismatch Reason = "idempotency_mismatch"
@@ -84,6 +91,7 @@ var reasonTable = []ReasonInfo{
 	{ReasonForeignOrigin, LayerCredential, VerdictDeny, 403, "forbidden", "The request's Host or Origin is not one this server answers to.", StepEscalateToHuman},
 
 	{ReasonKindNotAllowed, LayerScope, VerdictDeny, 403, "forbidden", "This is not for callers of this kind.", StepEscalateToHuman},
+	{ReasonCapability, LayerCompany, VerdictDeny, 403, "forbidden", "The account's kit leaves this off; an owner can turn it on.", StepRequestCapability},
 	{ReasonMissingScope, LayerScope, VerdictDeny, 403, "forbidden", "The credential lacks a scope that a person can grant.", StepRequestScope},
 	{ReasonRoleNotAllowed, LayerScope, VerdictDeny, 403, "forbidden", "Somebody with another role in this account has to do this.", StepEscalateToHuman},
 	{ReasonUnknownTool, LayerScope, VerdictDeny, 404, "not_found", "List the tools and call one of those.", StepCorrectArguments},
@@ -112,6 +120,12 @@ var reasonTable = []ReasonInfo{
 	{ReasonUnknownCurrency, LayerInput, VerdictDeny, 400, "invalid", "Use an ISO 4217 code in capitals, such as USD.", StepCorrectArguments},
 	{ReasonInexactNumber, LayerInput, VerdictDeny, 400, "invalid", "Send that number as a string; a double cannot hold it exactly.", StepCorrectArguments},
 	{ReasonInvalidCursor, LayerInput, VerdictDeny, 400, "invalid", "Pass a cursor back exactly as it was given, or leave it out.", StepCorrectArguments},
+
+	{ReasonSpendingNotGranted, LayerSpend, VerdictDeny, 403, "forbidden", "A person has to press Start for this principal first.", StepRequestStart},
+	{ReasonSpendingLimit, LayerSpend, VerdictDeny, 403, "forbidden", "It does not fit what is left of the spending grant; a person can give another one.", StepRequestStart},
+
+	{ReasonApprovalRequired, LayerPolicy, VerdictPark, 202, "approval_required", "A person has to decide this; the call is kept, and is carried out if they approve it.", StepWaitForApproval},
+	{ReasonEvidenceRequired, LayerPolicy, VerdictAttest, 428, "evidence_required", "Give the evidence that is asked for, and call again.", StepProvideEvidence},
 
 	{ReasonNotFound, LayerState, VerdictDeny, 404, "not_found", "Nothing of that id is visible to this credential.", StepReRead},
 	{ReasonIdempotencyMismatch, LayerState, VerdictDeny, 409, "conflict", "The same type, title, recipient, amount and body were recorded today with another payload.", StepReRead},

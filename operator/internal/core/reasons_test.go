@@ -70,6 +70,14 @@ func TestEveryReasonStandsOnceInTheTableWithAllOfItsMeaning(t *testing.T) {
 			if r.Status != 503 || r.Step != core.StepRetryAfter {
 				t.Errorf("%s is an outage, and answers %d with %s", r.Reason, r.Status, r.Step)
 			}
+		case core.VerdictPark:
+			if r.Status != 202 || r.Step != core.StepWaitForApproval {
+				t.Errorf("%s waits for a person, and answers %d with %s", r.Reason, r.Status, r.Step)
+			}
+		case core.VerdictAttest:
+			if r.Status != 428 || r.Step != core.StepProvideEvidence {
+				t.Errorf("%s wants evidence, and answers %d with %s", r.Reason, r.Status, r.Step)
+			}
 		default:
 			t.Errorf("%s has the verdict %q", r.Reason, r.Verdict)
 		}

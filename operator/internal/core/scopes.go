@@ -8,15 +8,21 @@ const (
 	ScopeIntentsDecide  Scope = "intents:decide" // a person's judgement of an intent
 	ScopeCommentsWrite  Scope = "comments:write"
 	ScopeWorkClaim      Scope = "work:claim"
+	ScopeKitWrite       Scope = "kit:write"        // an owner's look at the account's kit, and change of it
+	ScopeGrantsWrite    Scope = "grants:write"     // a person's Start for a principal that spends
+	ScopeApprovals      Scope = "approvals:decide" // a person's judgement of a parked call
 )
 
 // AgentScopes is what an agent needs for every tool of the operator's own.
 func AgentScopes() []Scope { return []Scope{ScopeDecisionsWrite, ScopeIntentsWrite, ScopeStateRead} }
 
 // OwnerScopes is what a person needs for every act and every look.
-func OwnerScopes() []Scope { return []Scope{ScopeCommentsWrite, ScopeIntentsDecide, ScopeStateRead} }
+func OwnerScopes() []Scope {
+	return []Scope{ScopeApprovals, ScopeCommentsWrite, ScopeGrantsWrite, ScopeIntentsDecide, ScopeKitWrite, ScopeStateRead}
+}
 
 // Scopes lists every scope there is.
 func Scopes() []Scope {
-	return []Scope{ScopeStateRead, ScopeIntentsWrite, ScopeDecisionsWrite, ScopeIntentsDecide, ScopeCommentsWrite, ScopeWorkClaim}
+	return []Scope{ScopeStateRead, ScopeIntentsWrite, ScopeDecisionsWrite, ScopeIntentsDecide, ScopeCommentsWrite, ScopeWorkClaim,
+		ScopeKitWrite, ScopeGrantsWrite, ScopeApprovals}
 }
