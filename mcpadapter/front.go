@@ -49,7 +49,7 @@ func newFront(a *adapter, o Options) (*front, error) {
 
 // ServeHTTP answers one request.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	in := &inbound{caller: powers.Caller{Face: powers.FaceMCP, RequestID: rand.Text()}, gone: r.Context()}
+	in := &inbound{caller: powers.Stranger(powers.FaceMCP, rand.Text(), r.RemoteAddr), gone: r.Context()}
 	defer f.recovered(w, r, in)
 	h := w.Header()
 	h.Set("X-Request-Id", in.caller.RequestID)
@@ -129,6 +129,7 @@ func (f *front) authenticate(w http.ResponseWriter, r *http.Request, in *inbound
 		RawQuery:      r.URL.RawQuery,
 		Face:          powers.FaceMCP,
 		RequestID:     in.caller.RequestID,
+		RemoteAddr:    r.RemoteAddr,
 		Action:        actionNone,
 	})
 	if refused != nil {
@@ -168,6 +169,13 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request, in *inbound, body 
 			f.refuseRPC(w, r, in, fail)
 			return
 		}
+		if in.keys, fail = m.keysOf(r.Header, in.tool); fail != nil {
+			f.refuseRPC(w, r, in, fail)
+			return
+		}
+	} else if refused := f.schedule.Admit(r.Context(), in.caller, actionNone); refused != nil {
+		writeTooMany(w, m.id, *refused)
+		return
 	}
 	f.pass(w, r, in, m)
 }
@@ -179,6 +187,10 @@ func (f *front) refuseRPC(w http.ResponseWriter, r *http.Request, in *inbound, f
 	if fail.call {
 		in.tool, in.refused = fail.tool, &answer
 		f.passRefused(w, r, in, fail.id)
+		return
+	}
+	if answer.Reason == operator.ReasonRateLimited {
+		writeTooMany(w, fail.id, answer)
 		return
 	}
 	writeRPCError(w, fail.status, fail.id, fail.code, rpcMessage(fail.code), answer.JSON)

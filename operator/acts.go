@@ -80,6 +80,10 @@ func perform[T any](ctx context.Context, op *Operator, f func(core.Tx) (T, error
 		row = tx.LastAudit()
 		return err
 	})
+	if j := core.JointOf(ctx); j != nil { // whoever began the transaction does the rest
+		j.Await(row)
+		return out, err
+	}
 	op.lapsed(ctx, err)
 	if err != nil {
 		return out, err
@@ -105,7 +109,7 @@ func (op *Operator) move(ctx context.Context, f func(core.Tx) (Intent, error)) (
 // Without it a clock that is set back would open the window again.
 func (op *Operator) lapsed(ctx context.Context, refused error) {
 	var r *core.Refusal
-	if !errors.As(refused, &r) || r.Reason != core.ReasonLapsed {
+	if core.JointOf(ctx) != nil || !errors.As(refused, &r) || r.Reason != core.ReasonLapsed {
 		return
 	}
 	err := op.inTx(ctx, func(tx core.Tx) error {

@@ -29,6 +29,9 @@
 // Every answer names its request in X-Request-Id, the name under which the record
 // and the log have it. The caller's own X-Request-Id is not trusted and not used.
 //
+// Whatever is no read may be sent with one Idempotency-Key. The same request again
+// is answered as it was, with Idempotency-Replayed: true, and changes nothing.
+//
 // # What is open
 //
 // /healthz says that the process lives, /readyz that the database takes writes.

@@ -28,6 +28,9 @@ const (
 	drainWithin = 10 * time.Second
 	// tendEvery is how often what lapsed is marked so.
 	tendEvery = time.Second
+	// strangerRate and strangerBurst bound how many rows of the record one address
+	// makes that presents no live credential, a second and at once.
+	strangerRate, strangerBurst = 1, 300
 )
 
 type serveCmd struct {
@@ -37,6 +40,7 @@ type serveCmd struct {
 	AllowHost   []string `placeholder:"NAME" help:"A name, besides loopback ones, that requests may be sent to. May be repeated. Needed where --listen is not on loopback."`
 	AllowOrigin []string `placeholder:"ORIGIN" help:"A web origin whose pages may call, as https://app.example. May be repeated."`
 	ToolPrefix  string   `placeholder:"PREFIX" help:"What the names of the MCP tools begin with, as acme_."`
+	Rate        float64  `default:"200" placeholder:"N" help:"How many requests a second one principal may make, ${default} when left out, and five times as many at once. 0 is any number. It is this process's own: two servers let through twice as many."`
 	Notify      string   `placeholder:"HOOK" help:"Tell somebody that something waits: exec:COMMAND or http:URL, given the notice as JSON."`
 }
 
@@ -71,6 +75,9 @@ func (s *serveCmd) serve(ctx context.Context, k *kong.Context, c console) error 
 		if policy, _, err = readPolicy(s.Policy); err != nil {
 			return err
 		}
+	}
+	if !(s.Rate >= 0) {
+		return usagef("--rate is a number of requests a second, 0 for any number")
 	}
 	notify, err := notifyHook(s.Notify)
 	if err != nil {
@@ -113,7 +120,7 @@ func (s *serveCmd) serve(ctx context.Context, k *kong.Context, c console) error 
 	key, public := op.AuditKey()
 	fmt.Fprintf(c.out, "The record is sealed by %s (%s).\n", public, visibleLine(key))
 	fmt.Fprintf(c.out, "reeve is ready on %s (MCP at /mcp, REST at /v1, %s in %s, audit key in %s)\n", url, op.Database(), s.named(where), visibleLine(key))
-	return s.until(ctx, op, server, listener, notify)
+	return s.until(ctx, op, schedule, server, listener, notify)
 }
 
 func notifyHook(spec string) (*hook.Hook, error) {
@@ -150,7 +157,7 @@ func reachable(listen string, l net.Listener) (string, error) {
 
 // server puts both faces of one schedule behind one address.
 func (s *serveCmd) server(op *operator.Operator) (*http.Server, *powers.Schedule, error) {
-	schedule, err := powers.New(op)
+	schedule, err := powers.NewLimited(op, powers.Limits{Rate: s.Rate, StrangerRate: strangerRate, StrangerBurst: strangerBurst})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -197,7 +204,7 @@ func (s *serveCmd) warn(c console, log *slog.Logger, address net.Addr) {
 
 // until runs the server, and what keeps the record true beside it, until ctx
 // ends; then it drains.
-func (s *serveCmd) until(ctx context.Context, op *operator.Operator, server *http.Server, l net.Listener, notify *hook.Hook) error {
+func (s *serveCmd) until(ctx context.Context, op *operator.Operator, schedule *powers.Schedule, server *http.Server, l net.Listener, notify *hook.Hook) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -211,6 +218,10 @@ func (s *serveCmd) until(ctx context.Context, op *operator.Operator, server *htt
 	})
 	group.Go(func() error {
 		op.Tend(ctx, tendEvery)
+		return nil
+	})
+	group.Go(func() error {
+		schedule.Tend(ctx, tendEvery)
 		return nil
 	})
 	if notify != nil {

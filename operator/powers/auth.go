@@ -18,13 +18,14 @@ type Presented struct {
 	RawQuery      string   // a credential in here is refused
 	Face          Face
 	RequestID     string
+	RemoteAddr    string // of the connection, as net/http has it; "" within the process
 	Action        string // the route, for the record of a refusal
 }
 
 // Authenticate resolves a request's credential. A non-nil Answer is the refusal,
 // already recorded.
 func (s *Schedule) Authenticate(ctx context.Context, in Presented) (Caller, *Answer) {
-	c := Caller{Face: in.Face, RequestID: in.RequestID}
+	c := Caller{Face: in.Face, RequestID: in.RequestID, Address: addressOf(in.RemoteAddr)}
 	token, err := bearer(in)
 	if err == nil {
 		c.Principal, err = s.op.Authenticate(ctx, token, core.Via(in.Face))
@@ -33,7 +34,13 @@ func (s *Schedule) Authenticate(ctx context.Context, in Presented) (Caller, *Ans
 		refused := s.Refuse(ctx, c, in.Action, err)
 		return c, &refused
 	}
+	c.wait = s.limits.known(c.Principal)
 	return c, nil
+}
+
+// Stranger is a request of which nobody knows yet who sends it.
+func Stranger(face Face, requestID, remoteAddr string) Caller {
+	return Caller{Face: face, RequestID: requestID, Address: addressOf(remoteAddr)}
 }
 
 // bearer finds the one credential that a request presents. Two of them would
