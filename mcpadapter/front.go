@@ -23,6 +23,7 @@ type front struct {
 	doors       *powers.Doors
 	maxBody     int64
 	bodyTimeout time.Duration
+	writing     time.Duration // how long a part of an answer may take to be received
 	asJSON      http.Handler
 	asStream    http.Handler
 }
@@ -42,7 +43,7 @@ func newFront(a *adapter, o Options) (*front, error) {
 		})
 	}
 	return &front{
-		adapter: a, doors: d, maxBody: o.MaxBody, bodyTimeout: o.BodyTimeout,
+		adapter: a, doors: d, maxBody: o.MaxBody, bodyTimeout: o.BodyTimeout, writing: o.WriteTimeout,
 		asJSON: sdk(true), asStream: sdk(false),
 	}, nil
 }
@@ -50,6 +51,7 @@ func newFront(a *adapter, o Options) (*front, error) {
 // ServeHTTP answers one request.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	in := &inbound{caller: powers.Stranger(powers.FaceMCP, rand.Text(), r.RemoteAddr), gone: r.Context()}
+	w = &replyWriter{ResponseWriter: w, in: in, within: f.writing}
 	defer f.recovered(w, r, in)
 	h := w.Header()
 	h.Set("X-Request-Id", in.caller.RequestID)

@@ -2,7 +2,6 @@ package mcpadapter
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -44,44 +43,4 @@ func (m *message) keysOf(h http.Header, tool string) ([]string, *fault) {
 		return keys, nil
 	}
 	return append([]string{text(key)}, keys...), nil
-}
-
-// replyWriter adds to the headers what is known only once the call is answered.
-type replyWriter struct {
-	http.ResponseWriter
-	in     *inbound
-	headed bool
-}
-
-// Unwrap lets a ResponseController through.
-func (w *replyWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-func (w *replyWriter) WriteHeader(status int) {
-	w.head()
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *replyWriter) Write(p []byte) (int, error) {
-	w.head()
-	return w.ResponseWriter.Write(p)
-}
-
-// Flush is for the SDK, which asks for it by this name.
-func (w *replyWriter) Flush() {
-	w.head()
-	_ = http.NewResponseController(w.ResponseWriter).Flush()
-}
-
-func (w *replyWriter) head() {
-	answer := w.in.told.Load()
-	if w.headed || answer == nil {
-		return
-	}
-	w.headed = true
-	if answer.Replayed {
-		w.Header().Set(headerReplayed, "true")
-	}
-	if answer.Reason == operator.ReasonRateLimited {
-		w.Header().Set("Retry-After", strconv.Itoa(answer.RetryAfter))
-	}
 }

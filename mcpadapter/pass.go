@@ -160,7 +160,6 @@ func (f *front) toSDK(w http.ResponseWriter, r *http.Request, in *inbound, h htt
 	out.Header = h
 	out.Body = io.NopCloser(bytes.NewReader(body))
 	out.ContentLength = int64(len(body))
-	w = &replyWriter{ResponseWriter: w, in: in}
 	if wantsStream(r.Header.Values("Accept")) {
 		f.asStream.ServeHTTP(w, out)
 		return

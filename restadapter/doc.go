@@ -43,4 +43,6 @@
 // A look at one intent may wait up to a minute for a person, so the server must
 // have no WriteTimeout. [Server] makes one that fits. Deadlines are set per
 // request: one for the whole body, and one for each answer to be taken.
+// [Connections] bounds how many there are, so that whoever sends slowly, or nothing,
+// is in nobody's way.
 package restadapter

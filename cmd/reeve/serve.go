@@ -41,6 +41,8 @@ type serveCmd struct {
 	AllowOrigin []string `placeholder:"ORIGIN" help:"A web origin whose pages may call, as https://app.example. May be repeated."`
 	ToolPrefix  string   `placeholder:"PREFIX" help:"What the names of the MCP tools begin with, as acme_."`
 	Rate        float64  `default:"200" placeholder:"N" help:"How many requests a second one principal may make, ${default} when left out, and five times as many at once. 0 is any number. It is this process's own: two servers let through twice as many."`
+	MaxConns    int      `name:"max-connections" default:"1024" placeholder:"N" help:"How many connections are held at once, ${default} when left out. Beyond it the one that has sent nothing whole for the longest is closed."`
+	MaxPerAddr  int      `name:"max-connections-per-address" default:"512" placeholder:"N" help:"How many of them one address may have, ${default} when left out. Behind a proxy, every caller has the proxy's."`
 	Notify      string   `placeholder:"HOOK" help:"Tell somebody that something waits: exec:COMMAND or http:URL, given the notice as JSON."`
 }
 
@@ -78,6 +80,9 @@ func (s *serveCmd) serve(ctx context.Context, k *kong.Context, c console) error 
 	}
 	if !(s.Rate >= 0) {
 		return usagef("--rate is a number of requests a second, 0 for any number")
+	}
+	if s.MaxConns < 1 || s.MaxPerAddr < 1 {
+		return usagef("--max-connections and --max-connections-per-address are 1 or more")
 	}
 	notify, err := notifyHook(s.Notify)
 	if err != nil {
@@ -120,7 +125,8 @@ func (s *serveCmd) serve(ctx context.Context, k *kong.Context, c console) error 
 	key, public := op.AuditKey()
 	fmt.Fprintf(c.out, "The record is sealed by %s (%s).\n", public, visibleLine(key))
 	fmt.Fprintf(c.out, "reeve is ready on %s (MCP at /mcp, REST at /v1, %s in %s, audit key in %s)\n", url, op.Database(), s.named(where), visibleLine(key))
-	return s.until(ctx, op, schedule, server, listener, notify)
+	bounded := restadapter.Connections{Total: s.MaxConns, PerAddress: s.MaxPerAddr}.Guard(server, listener)
+	return s.until(ctx, op, schedule, server, bounded, notify)
 }
 
 func notifyHook(spec string) (*hook.Hook, error) {

@@ -25,7 +25,7 @@ type Presented struct {
 // Authenticate resolves a request's credential. A non-nil Answer is the refusal,
 // already recorded.
 func (s *Schedule) Authenticate(ctx context.Context, in Presented) (Caller, *Answer) {
-	c := Caller{Face: in.Face, RequestID: in.RequestID, Address: addressOf(in.RemoteAddr)}
+	c := Caller{Face: in.Face, RequestID: in.RequestID, Address: AddressOf(in.RemoteAddr)}
 	token, err := bearer(in)
 	if err == nil {
 		c.Principal, err = s.op.Authenticate(ctx, token, core.Via(in.Face))
@@ -40,7 +40,7 @@ func (s *Schedule) Authenticate(ctx context.Context, in Presented) (Caller, *Ans
 
 // Stranger is a request of which nobody knows yet who sends it.
 func Stranger(face Face, requestID, remoteAddr string) Caller {
-	return Caller{Face: face, RequestID: requestID, Address: addressOf(remoteAddr)}
+	return Caller{Face: face, RequestID: requestID, Address: AddressOf(remoteAddr)}
 }
 
 // bearer finds the one credential that a request presents. Two of them would

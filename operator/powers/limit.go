@@ -170,9 +170,9 @@ func (l *limits) due(all bool) []core.AuditRow {
 	return out
 }
 
-// addressOf is what a connection's far end counts as: one address, or of IPv6 the
+// AddressOf is what a connection's far end counts as: one address, or of IPv6 the
 // first 64 bits, which is the least that one party has.
-func addressOf(remote string) string {
+func AddressOf(remote string) string {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return remote
