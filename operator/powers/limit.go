@@ -40,6 +40,8 @@ const (
 	// maxBuckets bounds how many callers are told apart. The one that was away for
 	// the longest is forgotten, and begins anew.
 	maxBuckets = 10_000
+	// longestWait is the most that a caller is told to wait, in seconds.
+	longestWait = 24 * 60 * 60
 	// maxOver bounds for how many it is counted what was left out; the others are
 	// counted together.
 	maxOver = 1_000
@@ -67,7 +69,7 @@ func newBuckets(perSecond float64, burst int) *buckets {
 		return nil
 	}
 	if burst <= 0 {
-		burst = max(1, int(math.Ceil(5*perSecond)))
+		burst = int(min(max(1, math.Ceil(5*perSecond)), math.MaxInt32))
 	}
 	return &buckets{rate: rate.Limit(perSecond), burst: burst, order: list.New(), byKey: map[string]*list.Element{}}
 }
@@ -91,7 +93,7 @@ func (b *buckets) take(key string, now time.Time) int {
 	if l.AllowN(now, 1) {
 		return 0
 	}
-	return max(1, int(math.Ceil((1-l.TokensAt(now))/float64(b.rate))))
+	return int(min(max(1, math.Ceil((1-l.TokensAt(now))/float64(b.rate))), longestWait))
 }
 
 // leftOut is what was answered without a row in the record.

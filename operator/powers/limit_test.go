@@ -3,6 +3,7 @@ package powers_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -237,4 +238,18 @@ func TestAScheduleWithoutLimitsHoldsNobodyUp(t *testing.T) {
 	}
 	_, refused := w.comes(strings.Repeat("x", 51), "192.0.2.1:1")
 	read(t, *refused).wants(t, "unauthenticated")
+}
+
+func TestARateBeyondReasonIsARateAllTheSame(t *testing.T) {
+	for _, c := range []struct {
+		rate float64
+		wait int // after the first request
+	}{{1e-300, 86400}, {1e300, 0}, {math.Inf(1), 0}} {
+		w := limited(t, "sqlite", powers.Limits{Rate: c.rate})
+		token := w.token(operator.KindAgent, operator.Scopes()...)
+		w.asks(token, w.looking(), `{}`)
+		if r := w.asks(token, w.looking(), `{}`); r.RetryAfter != c.wait {
+			t.Errorf("%g: %d seconds, %s", c.rate, r.RetryAfter, r.JSON)
+		}
+	}
 }
