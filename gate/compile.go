@@ -227,7 +227,7 @@ type PolicyError struct {
 	Line    int    // from 1; 0 where the place is not known
 	Column  int    // from 1; 0 where the place is not known
 	Rule    string // id of the rule, where the fault is inside one that has an id
-	Message string // one sentence: what is wrong, and what to write
+	Message string // one sentence: what is wrong, and what to write; without credentials
 }
 
 // Error returns "file:line:column: rule id: message".
@@ -238,7 +238,7 @@ func (e *PolicyError) Error() string {
 		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Column)
 	}
 	if e.Rule != "" {
-		fmt.Fprintf(&b, ": rule %s", e.Rule)
+		fmt.Fprintf(&b, ": rule %s", Redact(e.Rule))
 	}
 	b.WriteString(": " + e.Message)
 	return b.String()

@@ -190,7 +190,7 @@ func (d *decoder) fail(n *yaml.Node, format string, args ...any) {
 
 func (d *decoder) failAt(line, column int, format string, args ...any) {
 	d.errs = append(d.errs, &PolicyError{
-		File: d.file, Line: line, Column: column, Rule: d.rule, Message: fmt.Sprintf(format, args...),
+		File: d.file, Line: line, Column: column, Rule: d.rule, Message: Redact(fmt.Sprintf(format, args...)),
 	})
 }
 

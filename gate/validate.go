@@ -27,7 +27,7 @@ func (v *validator) fail(pos Pos, rule, format string, args ...any) {
 		pos.File = v.file
 	}
 	v.errs = append(v.errs, &PolicyError{
-		File: pos.File, Line: pos.Line, Column: pos.Column, Rule: rule, Message: fmt.Sprintf(format, args...),
+		File: pos.File, Line: pos.Line, Column: pos.Column, Rule: rule, Message: Redact(fmt.Sprintf(format, args...)),
 	})
 }
 

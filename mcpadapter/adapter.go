@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -18,6 +19,7 @@ type schedule interface {
 	Authenticate(context.Context, powers.Presented) (powers.Caller, *powers.Answer)
 	Call(context.Context, powers.Caller, string, []byte) powers.Answer
 	Refuse(context.Context, powers.Caller, string, error) powers.Answer
+	Admit(context.Context, powers.Caller, string) *powers.Answer
 	RefuseCall(context.Context, powers.Caller, string, []byte, error) powers.Answer
 }
 
@@ -74,7 +76,9 @@ type inbound struct {
 	body      []byte         // the whole message, once it has arrived
 	tool      string         // the tool's name as the client wrote it
 	arguments []byte         // the call's arguments, which the SDK never sees
+	keys      []string       // the call's idempotency keys, as they came
 	refused   *powers.Answer // what was decided before the SDK was asked, if anything
+	told      atomic.Pointer[powers.Answer]
 }
 
 type inboundKey struct{}

@@ -47,6 +47,7 @@ func (s *still) RefuseCall(ctx context.Context, c powers.Caller, action string, 
 	return s.Refuse(ctx, c, action, err)
 }
 
+func (s *still) Admit(context.Context, powers.Caller, string) *powers.Answer { return nil }
 func (s *still) Refuse(context.Context, powers.Caller, string, error) powers.Answer {
 	return broken(actionNone)
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/reeve-go/reeve/operator"
 )
 
+// atOnce is how many bytes are set aside for a body before any of it has come.
+const atOnce = 16 << 10
+
 // longPast is a read deadline that has gone by, which ends a read that waits.
 var longPast = time.Unix(1, 0)
 
@@ -40,8 +43,9 @@ func (f *front) read(w http.ResponseWriter, r *http.Request) ([]byte, *fault) {
 		_ = http.NewResponseController(w).SetReadDeadline(longPast)
 	})
 	var buf bytes.Buffer
-	buf.Grow(int(max(r.ContentLength, 0)) + bytes.MinRead)
-	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, f.maxBody))
+	// A length that is only claimed must not cost memory.
+	buf.Grow(int(min(max(r.ContentLength, 0), atOnce)) + bytes.MinRead)
+	_, err := buf.ReadFrom(http.MaxBytesReader(netHTTPs(w), r.Body, f.maxBody))
 	if !timer.Stop() || late.Load() {
 		abandon(w, r)
 		return nil, &fault{status: http.StatusRequestTimeout, code: jsonrpc.CodeInvalidRequest,

@@ -32,6 +32,13 @@
 //   - of the request as such: HTTP 401, 403, 405 or 415 with the envelope as the
 //     body.
 //
+// # Repeating a call
+//
+// A call of a tool that is no read may carry an idempotency key, in the header
+// Idempotency-Key or, for hosts that set none, as reeve/idempotency-key in its
+// _meta. The same call again has the same result, whose _meta then holds
+// reeve/idempotency-replayed.
+//
 // # Rough edges of the SDK that are closed here
 //
 // As of go-sdk v1.8.0. Each line names the test that keeps it closed.

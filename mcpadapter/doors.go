@@ -12,7 +12,7 @@ func preflight(w http.ResponseWriter, r *http.Request) {
 		h.Add("Vary", "Access-Control-Request-Method, Access-Control-Request-Headers")
 		h.Set("Access-Control-Allow-Methods", allowedMethods)
 		h.Set("Access-Control-Allow-Headers",
-			"Authorization, Content-Type, Accept, Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID")
+			"Authorization, Content-Type, Accept, Idempotency-Key, Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID")
 		h.Set("Access-Control-Max-Age", "600")
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -168,6 +168,7 @@ func TestOptionsThatCannotHoldAreRefusedByName(t *testing.T) {
 		"a negative limit":               {Options{MaxBody: -1}, "MaxBody"},
 		"a limit beyond what is checked": {Options{MaxBody: 1<<20 + 1}, "MaxBody"},
 		"a negative timeout":             {Options{BodyTimeout: -1}, "BodyTimeout"},
+		"no time for an answer":          {Options{WriteTimeout: -1}, "WriteTimeout"},
 		"every host":                     {Options{AllowedHosts: []string{"*"}}, "AllowedHosts"},
 		"a host with a scheme":           {Options{AllowedHosts: []string{"https://a.example"}}, "AllowedHosts"},
 		"an empty host":                  {Options{AllowedHosts: []string{""}}, "AllowedHosts"},

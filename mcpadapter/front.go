@@ -23,6 +23,7 @@ type front struct {
 	doors       *powers.Doors
 	maxBody     int64
 	bodyTimeout time.Duration
+	writing     time.Duration // how long a part of an answer may take to be received
 	asJSON      http.Handler
 	asStream    http.Handler
 }
@@ -42,14 +43,15 @@ func newFront(a *adapter, o Options) (*front, error) {
 		})
 	}
 	return &front{
-		adapter: a, doors: d, maxBody: o.MaxBody, bodyTimeout: o.BodyTimeout,
+		adapter: a, doors: d, maxBody: o.MaxBody, bodyTimeout: o.BodyTimeout, writing: o.WriteTimeout,
 		asJSON: sdk(true), asStream: sdk(false),
 	}, nil
 }
 
 // ServeHTTP answers one request.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	in := &inbound{caller: powers.Caller{Face: powers.FaceMCP, RequestID: rand.Text()}, gone: r.Context()}
+	in := &inbound{caller: powers.Stranger(powers.FaceMCP, rand.Text(), r.RemoteAddr), gone: r.Context()}
+	w = &replyWriter{ResponseWriter: w, in: in, within: f.writing}
 	defer f.recovered(w, r, in)
 	h := w.Header()
 	h.Set("X-Request-Id", in.caller.RequestID)
@@ -129,6 +131,7 @@ func (f *front) authenticate(w http.ResponseWriter, r *http.Request, in *inbound
 		RawQuery:      r.URL.RawQuery,
 		Face:          powers.FaceMCP,
 		RequestID:     in.caller.RequestID,
+		RemoteAddr:    r.RemoteAddr,
 		Action:        actionNone,
 		Once:          true,
 	})
@@ -169,6 +172,13 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request, in *inbound, body 
 			f.refuseRPC(w, r, in, fail)
 			return
 		}
+		if in.keys, fail = m.keysOf(r.Header, in.tool); fail != nil {
+			f.refuseRPC(w, r, in, fail)
+			return
+		}
+	} else if refused := f.schedule.Admit(r.Context(), in.caller, actionNone); refused != nil {
+		writeTooMany(w, m.id, *refused)
+		return
 	}
 	f.pass(w, r, in, m)
 }
@@ -180,6 +190,10 @@ func (f *front) refuseRPC(w http.ResponseWriter, r *http.Request, in *inbound, f
 	if fail.call {
 		in.tool, in.refused = fail.tool, &answer
 		f.passRefused(w, r, in, fail.id)
+		return
+	}
+	if answer.Reason == operator.ReasonRateLimited {
+		writeTooMany(w, fail.id, answer)
 		return
 	}
 	writeRPCError(w, fail.status, fail.id, fail.code, rpcMessage(fail.code), answer.JSON)

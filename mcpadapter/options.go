@@ -12,6 +12,8 @@ const (
 	DefaultMaxBody = 1 << 20
 	// DefaultBodyTimeout is how long a client may take to send its whole body.
 	DefaultBodyTimeout = 10 * time.Second
+	// DefaultWriteTimeout is how long a client may take to receive a part of an answer.
+	DefaultWriteTimeout = 30 * time.Second
 
 	// maxName is the longest tool name that goes out, in bytes, prefix included.
 	// Hosts put their own prefix before it and stop at 64.
@@ -51,6 +53,11 @@ type Options struct {
 	// DefaultBodyTimeout. It takes hold by a read deadline, so the
 	// http.ResponseWriter must allow one, as those of net/http do.
 	BodyTimeout time.Duration
+
+	// WriteTimeout is how long a client may take to receive each part of an answer,
+	// from when it is ready; waiting for a person does not count. 0:
+	// DefaultWriteTimeout.
+	WriteTimeout time.Duration
 }
 
 var prefixForm = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
@@ -73,6 +80,9 @@ func (o *Options) settled() (Options, error) {
 	if s.BodyTimeout == 0 {
 		s.BodyTimeout = DefaultBodyTimeout
 	}
+	if s.WriteTimeout == 0 {
+		s.WriteTimeout = DefaultWriteTimeout
+	}
 	return s, s.check()
 }
 
@@ -82,6 +92,9 @@ func (o *Options) check() error {
 	}
 	if o.MaxBody < 1 || o.MaxBody > DefaultMaxBody {
 		return fmt.Errorf("mcpadapter: Options.MaxBody is %d, must be from 1 to %d bytes", o.MaxBody, DefaultMaxBody)
+	}
+	if o.WriteTimeout < 0 {
+		return fmt.Errorf("mcpadapter: Options.WriteTimeout is %s, must be positive", o.WriteTimeout)
 	}
 	if o.BodyTimeout < 0 {
 		return fmt.Errorf("mcpadapter: Options.BodyTimeout is %s, must be positive", o.BodyTimeout)

@@ -48,6 +48,12 @@ func writeRPCError(w http.ResponseWriter, status int, id []byte, code int64, mes
 	write(w, status, body)
 }
 
+// writeTooMany answers a message of a caller that sends too many.
+func writeTooMany(w http.ResponseWriter, id []byte, answer powers.Answer) {
+	w.Header().Set("Retry-After", strconv.Itoa(answer.RetryAfter))
+	writeRPCError(w, answer.Status, id, jsonrpc.CodeInvalidRequest, "Too many requests", answer.JSON)
+}
+
 func write(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")

@@ -102,7 +102,7 @@ func (a *adapter) list(in *inbound, req *mcp.ListToolsRequest) (mcp.Result, erro
 func (a *adapter) handler(tool string) mcp.ToolHandler {
 	return func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return a.answer(ctx, func(in *inbound) powers.Answer {
-			return a.schedule.Call(ctx, in.caller, tool, in.arguments)
+			return a.schedule.Call(powers.WithIdempotencyKeys(ctx, in.keys), in.caller, tool, in.arguments)
 		}), nil
 	}
 }
@@ -144,11 +144,16 @@ func (a *adapter) result(in *inbound, answer powers.Answer) *mcp.CallToolResult 
 		a.log.Error("the schedule's answer is not a JSON object", "request_id", in.caller.RequestID, "tool", a.catalog.action(in.tool))
 		answer = broken(a.catalog.action(in.tool))
 	}
-	return &mcp.CallToolResult{
+	in.told.Store(&answer)
+	res := &mcp.CallToolResult{
 		Content:           []mcp.Content{&mcp.TextContent{Text: string(answer.JSON)}},
 		StructuredContent: json.RawMessage(answer.JSON),
 		IsError:           answer.IsError,
 	}
+	if answer.Replayed {
+		res.Meta = mcp.Meta{metaReplayed: true}
+	}
+	return res
 }
 
 // guard keeps a panic from ending the process: the SDK runs handlers on

@@ -79,6 +79,10 @@ func perform[T any](ctx context.Context, op *Operator, f func(core.Tx) (T, error
 	if err != nil {
 		return out, err
 	}
+	if j := core.JointOf(ctx); j != nil { // whoever began the transaction does the rest
+		j.Await(row)
+		return out, nil
+	}
 	return out, op.awaitSeal(ctx, row)
 }
 

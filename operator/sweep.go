@@ -39,7 +39,7 @@ func (op *Operator) Sweep(ctx context.Context) (int, error) {
 			return total, err // nothing of the last batch was kept
 		}
 		if total += n; n < sweepBatch {
-			return total, nil
+			return total, op.forget(ctx)
 		}
 	}
 }

@@ -84,38 +84,39 @@ const (
 
 // Sentinels for errors.Is. Every refusal is a *Refusal, whose fields say more.
 var (
-	ErrUnauthenticated     error = &Refusal{Reason: core.ReasonUnauthenticated}
-	ErrCredentialExpired   error = &Refusal{Reason: core.ReasonCredentialExpired}
-	ErrCredentialRevoked   error = &Refusal{Reason: core.ReasonCredentialRevoked}
-	ErrKindNotAllowed      error = &Refusal{Reason: core.ReasonKindNotAllowed}
-	ErrMissingScope        error = &Refusal{Reason: core.ReasonMissingScope}
-	ErrNotFound            error = &Refusal{Reason: core.ReasonNotFound}
-	ErrIdempotencyMismatch error = &Refusal{Reason: core.ReasonIdempotencyMismatch}
-	ErrDigestMismatch      error = &Refusal{Reason: core.ReasonDigestMismatch}
-	ErrTwin                error = &Refusal{Reason: core.ReasonTwin}
-	ErrAlreadySettled      error = &Refusal{Reason: core.ReasonAlreadySettled}
-	ErrLapsed              error = &Refusal{Reason: core.ReasonLapsed}
-	ErrNotYours            error = &Refusal{Reason: core.ReasonNotYours}
-	ErrTransition          error = &Refusal{Reason: core.ReasonTransition}
-	ErrAlreadyApproved     error = &Refusal{Reason: core.ReasonAlreadyApproved}
-	ErrOwnRequest          error = &Refusal{Reason: core.ReasonSelfApproval}
-	ErrApproverNotAllowed  error = &Refusal{Reason: core.ReasonApproverNotAllowed}
-	ErrEditChangesKind     error = &Refusal{Reason: core.ReasonEditChangesKind}
-	ErrDenied              error = &Refusal{Reason: core.ReasonDenied}
-	ErrBudget              error = &Refusal{Reason: core.ReasonBudget}
-	ErrStaleToken          error = &Refusal{Reason: core.ReasonStaleToken}
-	ErrDecisionSettled     error = &Refusal{Reason: core.ReasonDecisionSettled}
-	ErrTaken               error = &Refusal{Reason: core.ReasonTaken}
-	ErrVersionRace         error = &Refusal{Reason: core.ReasonVersionRace}
-	ErrUnavailable         error = &Refusal{Reason: core.ReasonUnavailable}
-	ErrAuditUnsealed       error = &Refusal{Reason: core.ReasonAuditUnsealed}
-	ErrRoleNotAllowed      error = &Refusal{Reason: core.ReasonRoleNotAllowed}
-	ErrCapability          error = &Refusal{Reason: core.ReasonCapability}
-	ErrSpendingNotGranted  error = &Refusal{Reason: core.ReasonSpendingNotGranted}
-	ErrSpendingLimit       error = &Refusal{Reason: core.ReasonSpendingLimit}
-	ErrApprovalRequired    error = &Refusal{Reason: core.ReasonApprovalRequired}
-	ErrInvalidValue        error = &Refusal{Reason: core.ReasonInvalidValue}
-	ErrUnknownKey          error = &Refusal{Reason: core.ReasonUnknownKey}
+	ErrUnauthenticated      error = &Refusal{Reason: core.ReasonUnauthenticated}
+	ErrCredentialExpired    error = &Refusal{Reason: core.ReasonCredentialExpired}
+	ErrCredentialRevoked    error = &Refusal{Reason: core.ReasonCredentialRevoked}
+	ErrKindNotAllowed       error = &Refusal{Reason: core.ReasonKindNotAllowed}
+	ErrMissingScope         error = &Refusal{Reason: core.ReasonMissingScope}
+	ErrNotFound             error = &Refusal{Reason: core.ReasonNotFound}
+	ErrIdempotencyKeyReused error = &Refusal{Reason: core.ReasonKeyReused}
+	ErrIdempotencyMismatch  error = &Refusal{Reason: core.ReasonIdempotencyMismatch}
+	ErrDigestMismatch       error = &Refusal{Reason: core.ReasonDigestMismatch}
+	ErrTwin                 error = &Refusal{Reason: core.ReasonTwin}
+	ErrAlreadySettled       error = &Refusal{Reason: core.ReasonAlreadySettled}
+	ErrLapsed               error = &Refusal{Reason: core.ReasonLapsed}
+	ErrNotYours             error = &Refusal{Reason: core.ReasonNotYours}
+	ErrTransition           error = &Refusal{Reason: core.ReasonTransition}
+	ErrAlreadyApproved      error = &Refusal{Reason: core.ReasonAlreadyApproved}
+	ErrOwnRequest           error = &Refusal{Reason: core.ReasonSelfApproval}
+	ErrApproverNotAllowed   error = &Refusal{Reason: core.ReasonApproverNotAllowed}
+	ErrEditChangesKind      error = &Refusal{Reason: core.ReasonEditChangesKind}
+	ErrDenied               error = &Refusal{Reason: core.ReasonDenied}
+	ErrBudget               error = &Refusal{Reason: core.ReasonBudget}
+	ErrStaleToken           error = &Refusal{Reason: core.ReasonStaleToken}
+	ErrDecisionSettled      error = &Refusal{Reason: core.ReasonDecisionSettled}
+	ErrTaken                error = &Refusal{Reason: core.ReasonTaken}
+	ErrVersionRace          error = &Refusal{Reason: core.ReasonVersionRace}
+	ErrUnavailable          error = &Refusal{Reason: core.ReasonUnavailable}
+	ErrAuditUnsealed        error = &Refusal{Reason: core.ReasonAuditUnsealed}
+	ErrRoleNotAllowed       error = &Refusal{Reason: core.ReasonRoleNotAllowed}
+	ErrCapability           error = &Refusal{Reason: core.ReasonCapability}
+	ErrSpendingNotGranted   error = &Refusal{Reason: core.ReasonSpendingNotGranted}
+	ErrSpendingLimit        error = &Refusal{Reason: core.ReasonSpendingLimit}
+	ErrApprovalRequired     error = &Refusal{Reason: core.ReasonApprovalRequired}
+	ErrInvalidValue         error = &Refusal{Reason: core.ReasonInvalidValue}
+	ErrUnknownKey           error = &Refusal{Reason: core.ReasonUnknownKey}
 )
 
 // Scopes lists every scope that a credential can have.
@@ -137,6 +138,7 @@ const (
 // The reasons that an adapter refuses for by itself. core's table has them all.
 const (
 	ReasonForeignOrigin = core.ReasonForeignOrigin
+	ReasonRateLimited   = core.ReasonRateLimited
 	ReasonMediaType     = core.ReasonMediaType
 	ReasonMethod        = core.ReasonMethod
 	ReasonBatch         = core.ReasonBatch

@@ -24,6 +24,7 @@ type schedule interface {
 	CallRoute(context.Context, powers.Caller, string, *powers.Route, []byte) powers.Answer
 	CallAct(context.Context, powers.Caller, *powers.Act, []byte) powers.Answer
 	Refuse(context.Context, powers.Caller, string, error) powers.Answer
+	Admit(context.Context, powers.Caller, string) *powers.Answer
 }
 
 // adapter is the handler: both tables, behind the doors.
@@ -97,7 +98,7 @@ func (a *adapter) log() *slog.Logger { return a.opts.Logger }
 // ServeHTTP answers one request.
 func (a *adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{a: a, w: w, action: actionNone, start: a.opts.Now(),
-		caller: powers.Caller{Face: powers.FaceREST, RequestID: rand.Text()}}
+		caller: powers.Stranger(powers.FaceREST, rand.Text(), r.RemoteAddr)}
 	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	defer x.logged()
 	defer x.recovered()
@@ -146,6 +147,7 @@ func (a *adapter) authenticate(x *exchange) bool {
 		RawQuery:      x.r.URL.RawQuery,
 		Face:          powers.FaceREST,
 		RequestID:     x.id(),
+		RemoteAddr:    x.r.RemoteAddr,
 		Action:        x.action,
 		Once:          true,
 	})

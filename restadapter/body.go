@@ -12,6 +12,9 @@ import (
 	"github.com/reeve-go/reeve/operator"
 )
 
+// atOnce is how many bytes are set aside for a body before any of it has come.
+const atOnce = 16 << 10
+
 // hasBody says that something follows the headers, or may: -1 is a length that
 // nobody stated.
 func (x *exchange) hasBody() bool { return x.r.ContentLength != 0 }
@@ -35,7 +38,8 @@ func (x *exchange) body() ([]byte, error) {
 	control := http.NewResponseController(x.w)
 	_ = control.SetReadDeadline(x.a.opts.Now().Add(x.a.opts.BodyTimeout))
 	var buf bytes.Buffer
-	buf.Grow(int(max(x.r.ContentLength, 0)) + bytes.MinRead)
+	// A length that is only claimed must not cost memory.
+	buf.Grow(int(min(max(x.r.ContentLength, 0), atOnce)) + bytes.MinRead)
 	_, err := buf.ReadFrom(http.MaxBytesReader(x.w, x.r.Body, limit))
 	if err != nil {
 		return nil, x.unreadable(err)

@@ -29,6 +29,9 @@
 // Every answer names its request in X-Request-Id, the name under which the record
 // and the log have it. The caller's own X-Request-Id is not trusted and not used.
 //
+// Whatever is no read may be sent with one Idempotency-Key. The same request again
+// is answered as it was, with Idempotency-Replayed: true, and changes nothing.
+//
 // # What is open
 //
 // /healthz says that the process lives, /readyz that the database takes writes.
@@ -40,4 +43,6 @@
 // A look at one intent may wait up to a minute for a person, so the server must
 // have no WriteTimeout. [Server] makes one that fits. Deadlines are set per
 // request: one for the whole body, and one for each answer to be taken.
+// [Connections] bounds how many there are, so that whoever sends slowly, or nothing,
+// is in nobody's way.
 package restadapter

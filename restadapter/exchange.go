@@ -63,6 +63,9 @@ func (x *exchange) answer(a powers.Answer) {
 	if a.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(a.RetryAfter))
 	}
+	if a.Replayed {
+		h.Set("Idempotency-Replayed", "true")
+	}
 	if !a.OK && a.Status >= http.StatusBadRequest && prefersProblem(x.r.Header.Values("Accept")) {
 		x.write(a.Status, mediaProblem, problem(a, x.id()))
 		return

@@ -111,7 +111,9 @@ func (a *adapter) actEndpoint(act *powers.Act) *endpoint {
 func (a *adapter) listEndpoint() (*endpoint, error) {
 	whole, err := list(a.schedule.Tools())
 	return &endpoint{
-		permit: func(context.Context, powers.Caller) *powers.Answer { return nil },
+		permit: func(ctx context.Context, c powers.Caller) *powers.Answer {
+			return a.schedule.Admit(ctx, c, "list_tools")
+		},
 		call: func(ctx context.Context, c powers.Caller, raw []byte) powers.Answer {
 			if members, err := powers.Members(raw); err != nil || len(members) > 0 {
 				return a.schedule.Refuse(ctx, c, "list_tools", operator.Refuse(operator.ReasonUnknownKey, "The listing takes no parameters; it is always whole."))
@@ -196,5 +198,6 @@ func (a *adapter) serve(x *exchange, res *resource) {
 		x.refuse(err)
 		return
 	}
-	x.answer(e.call(x.r.Context(), x.caller, raw))
+	ctx := powers.WithIdempotencyKeys(x.r.Context(), x.r.Header.Values("Idempotency-Key"))
+	x.answer(e.call(ctx, x.caller, raw))
 }

@@ -116,7 +116,7 @@ func (m *mcpCmd) serve(ctx context.Context, k *kong.Context, c console, token st
 		return err
 	}
 	defer op.Close()
-	schedule, err := scheduleOf(op, m.Toolsets)
+	schedule, err := scheduleOf(op, m.Toolsets, powers.Limits{})
 	if err != nil {
 		return err
 	}

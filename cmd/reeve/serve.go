@@ -29,6 +29,9 @@ const (
 	drainWithin = 10 * time.Second
 	// tendEvery is how often what lapsed is marked so.
 	tendEvery = time.Second
+	// strangerRate and strangerBurst bound how many rows of the record one address
+	// makes that presents no live credential, a second and at once.
+	strangerRate, strangerBurst = 1, 300
 )
 
 type serveCmd struct {
@@ -39,6 +42,9 @@ type serveCmd struct {
 	AllowOrigin []string `placeholder:"ORIGIN" help:"A web origin whose pages may call, as https://app.example. May be repeated."`
 	ToolPrefix  string   `placeholder:"PREFIX" help:"What the names of the MCP tools begin with, as acme_."`
 	Toolsets    []string `placeholder:"NAME,…" help:"Toolsets to serve over MCP beside the operator's own. The account's kit has to have them too."`
+	Rate        float64  `default:"200" placeholder:"N" help:"How many requests a second one principal may make, ${default} when left out, and five times as many at once. 0 is any number. It is this process's own: two servers let through twice as many."`
+	MaxConns    int      `name:"max-connections" default:"1024" placeholder:"N" help:"How many connections are held at once, ${default} when left out. Beyond it the one that has sent nothing whole for the longest is closed."`
+	MaxPerAddr  int      `name:"max-connections-per-address" default:"512" placeholder:"N" help:"How many of them one address may have, ${default} when left out. Behind a proxy, every caller has the proxy's."`
 	Notify      string   `placeholder:"HOOK" help:"Tell somebody that something waits: exec:COMMAND or http:URL, given the notice as JSON."`
 }
 
@@ -76,6 +82,12 @@ func (s *serveCmd) serve(ctx context.Context, k *kong.Context, c console) error 
 	}
 	if _, err := toolsets(s.Toolsets); err != nil {
 		return err
+	}
+	if !(s.Rate >= 0) {
+		return usagef("--rate is a number of requests a second, 0 for any number")
+	}
+	if s.MaxConns < 1 || s.MaxPerAddr < 1 {
+		return usagef("--max-connections and --max-connections-per-address are 1 or more")
 	}
 	notify, err := notifyHook(s.Notify)
 	if err != nil {
@@ -118,7 +130,8 @@ func (s *serveCmd) serve(ctx context.Context, k *kong.Context, c console) error 
 	key, public := op.AuditKey()
 	fmt.Fprintf(c.out, "The record is sealed by %s (%s).\n", public, visibleLine(key))
 	fmt.Fprintf(c.out, "reeve is ready on %s (MCP at /mcp, REST at /v1, %s in %s, audit key in %s)\n", url, op.Database(), s.named(where), visibleLine(key))
-	return s.until(ctx, op, server, listener, notify)
+	bounded := restadapter.Connections{Total: s.MaxConns, PerAddress: s.MaxPerAddr}.Guard(server, listener)
+	return s.until(ctx, op, schedule, server, bounded, notify)
 }
 
 func notifyHook(spec string) (*hook.Hook, error) {
@@ -155,7 +168,7 @@ func reachable(listen string, l net.Listener) (string, error) {
 
 // server puts both faces of one schedule behind one address.
 func (s *serveCmd) server(op *operator.Operator) (*http.Server, *powers.Schedule, error) {
-	schedule, err := scheduleOf(op, s.Toolsets)
+	schedule, err := scheduleOf(op, s.Toolsets, powers.Limits{Rate: s.Rate, StrangerRate: strangerRate, StrangerBurst: strangerBurst})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -187,13 +200,14 @@ func toolsets(named []string) ([]powers.Toolset, error) {
 	return out, nil
 }
 
-// scheduleOf is the schedule with the toolsets that are named, over MCP.
-func scheduleOf(op *operator.Operator, named []string) (*powers.Schedule, error) {
+// scheduleOf is the schedule with the toolsets that are named, over MCP, for callers
+// that are held to limits.
+func scheduleOf(op *operator.Operator, named []string, l powers.Limits) (*powers.Schedule, error) {
 	sets, err := toolsets(named)
 	if err != nil {
 		return nil, err
 	}
-	schedule, err := powers.New(op)
+	schedule, err := powers.NewLimited(op, l)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +241,7 @@ func (s *serveCmd) warn(c console, log *slog.Logger, address net.Addr) {
 
 // until runs the server, and what keeps the record true beside it, until ctx
 // ends; then it drains.
-func (s *serveCmd) until(ctx context.Context, op *operator.Operator, server *http.Server, l net.Listener, notify *hook.Hook) error {
+func (s *serveCmd) until(ctx context.Context, op *operator.Operator, schedule *powers.Schedule, server *http.Server, l net.Listener, notify *hook.Hook) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -241,6 +255,10 @@ func (s *serveCmd) until(ctx context.Context, op *operator.Operator, server *htt
 	})
 	group.Go(func() error {
 		op.Tend(ctx, tendEvery)
+		return nil
+	})
+	group.Go(func() error {
+		schedule.Tend(ctx, tendEvery)
 		return nil
 	})
 	if notify != nil {

@@ -88,6 +88,8 @@ func TestServeRefusesBeforeItMakesAnything(t *testing.T) {
 		{"an address that is none of this machine's", []string{"--listen", "192.0.2.1:3401"}, 1, "cannot listen on 192.0.2.1:3401"},
 		{"no address", []string{"--listen", "3401"}, 2, "--listen is an address and a port"},
 		{"a notice to nowhere", []string{"--notify", "mail me"}, 2, "--notify: not a hook"},
+		{"a rate below nothing", []string{"--rate=-1"}, 2, "--rate is a number of requests a second"},
+		{"no connections", []string{"--max-connections", "0"}, 2, "--max-connections and --max-connections-per-address are 1 or more"},
 		{"a database of another kind", []string{"--database-url", "mysql://db"}, 2, "begins with postgres://"},
 		{"two databases", []string{"--database-url", "postgres://db/x", "--dir", "y"}, 2, "name two databases"},
 		{"a flag that does not exist", []string{"--approve"}, 2, "unknown flag --approve"},

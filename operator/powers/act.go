@@ -23,6 +23,7 @@ type ActSpec struct {
 	Method, Path      string
 	Kinds             []operator.Kind
 	Scopes            []operator.Scope
+	Brake             bool // it stops something, and is never held up
 }
 
 // Act is something that people, or workers, do over REST and that no tool can.
@@ -36,6 +37,9 @@ type Act struct {
 	person       func(context.Context, *operator.Operator, operator.Person, any) (any, error)
 	worker       func(context.Context, *operator.Operator, operator.Principal, any) (any, error)
 }
+
+// ReadOnly says that the act changes nothing.
+func (a *Act) ReadOnly() bool { return a.Method == "GET" }
 
 func describeAct[In, Out any](spec ActSpec) Act {
 	return Act{
@@ -101,14 +105,21 @@ func (s *Schedule) CallAct(ctx context.Context, c Caller, a *Act, raw []byte) An
 		return *refused
 	}
 	ctx, digest := withCall(ctx, c, a.Name, raw)
-	out, err := s.runAct(ctx, c, a, raw)
+	call := func(ctx context.Context) (Answer, error) {
+		out, err := s.runAct(ctx, c, a, raw)
+		if err != nil {
+			return Answer{}, err
+		}
+		return success(out)
+	}
+	once := call
+	if !a.ReadOnly() {
+		once = func(ctx context.Context) (Answer, error) { return s.once(ctx, c, a.Name, raw, call) }
+	}
+	answer, err := once(ctx)
 	if left(ctx, err) {
 		return s.abandoned(c, a.Name)
 	}
-	if err != nil {
-		return s.refuseDigest(ctx, c, a.Name, digest, err)
-	}
-	answer, err := success(out)
 	if err != nil {
 		return s.refuseDigest(ctx, c, a.Name, digest, err)
 	}
@@ -144,6 +155,8 @@ func listStanding(op *operator.Operator, ctx context.Context, p operator.Person,
 	return op.StandingApprovals(ctx, p)
 }
 
+func brake(spec ActSpec) ActSpec { spec.Brake = true; return spec }
+
 func actRows() []*Act {
 	decide := []operator.Scope{operator.ScopeIntentsDecide}
 	on := func(verb, title, what string) ActSpec {
@@ -156,7 +169,7 @@ func actRows() []*Act {
 		byPerson(on("respond", "Respond", "Sends words back to the agent and leaves the intent waiting."), (*operator.Operator).Respond),
 		byPerson(on("reject", "Reject", "Refuses it for good."), (*operator.Operator).Reject),
 		byPerson(on("ignore", "Ignore", "Closes it without a judgement."), (*operator.Operator).Ignore),
-		byPerson(on("revoke", "Revoke", "Takes it back before a worker has claimed it."), (*operator.Operator).Revoke),
+		byPerson(brake(on("revoke", "Revoke", "Takes it back before a worker has claimed it.")), (*operator.Operator).Revoke),
 		byPerson(on("settle", "Settle", "Says what really became of an unknown one."), (*operator.Operator).Settle),
 		byPerson(on("reissue", "Reissue", "Gives a rejected, failed or expired one another chance, as a new intent."), (*operator.Operator).Reissue),
 		byPerson(ActSpec{Name: "list_standing_approvals", Title: "List standing approvals", What: "Lists the standing approvals of the project, those that ended too.",
@@ -164,9 +177,9 @@ func actRows() []*Act {
 		byPerson(ActSpec{Name: "give_standing_approval", Title: "Give a standing approval", What: "Makes the person's own rule: what is allowed from now on, how far, and until when.",
 			Method: "POST", Path: "/v1/standing-approvals", Scopes: decide}, (*operator.Operator).StandingApproval),
 		byPerson(ActSpec{Name: "revoke_standing_approval", Title: "Take a standing approval back", What: "Ends it, from the next judgement on.",
-			Method: "DELETE", Path: "/v1/standing-approvals/{id}", Scopes: decide}, (*operator.Operator).RevokeStanding),
+			Method: "DELETE", Path: "/v1/standing-approvals/{id}", Scopes: decide, Brake: true}, (*operator.Operator).RevokeStanding),
 		byPerson(ActSpec{Name: "freeze", Title: "Freeze", What: "Stops every claim of an outward intent at once.",
-			Method: "POST", Path: "/v1/freeze", Scopes: decide}, (*operator.Operator).Freeze),
+			Method: "POST", Path: "/v1/freeze", Scopes: decide, Brake: true}, (*operator.Operator).Freeze),
 		byPerson(ActSpec{Name: "unfreeze", Title: "Lift a freeze", What: "Lets outward intents be claimed again. An owner or an admin does it.",
 			Method: "POST", Path: "/v1/unfreeze", Scopes: decide}, (*operator.Operator).Unfreeze),
 		byPerson(ActSpec{Name: "comment", Title: "Comment", What: "Records the person's words.", Method: "POST", Path: "/v1/comments",

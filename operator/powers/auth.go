@@ -18,6 +18,7 @@ type Presented struct {
 	RawQuery      string   // a credential in here is refused
 	Face          Face
 	RequestID     string
+	RemoteAddr    string // of the connection, as net/http has it; "" within the process
 	Action        string // the route, for the record of a refusal
 	Once          bool   // one call is made as this caller, at once: it is judged by what is read now
 }
@@ -25,7 +26,7 @@ type Presented struct {
 // Authenticate resolves a request's credential. A non-nil Answer is the refusal,
 // already recorded.
 func (s *Schedule) Authenticate(ctx context.Context, in Presented) (Caller, *Answer) {
-	c := Caller{Face: in.Face, RequestID: in.RequestID}
+	c := Caller{Face: in.Face, RequestID: in.RequestID, Address: AddressOf(in.RemoteAddr)}
 	token, err := bearer(in)
 	if err == nil {
 		c.Principal, err = s.op.Authenticate(ctx, token, core.Via(in.Face))
@@ -37,7 +38,13 @@ func (s *Schedule) Authenticate(ctx context.Context, in Presented) (Caller, *Ans
 	if in.Once {
 		c.once = new(once)
 	}
+	c.wait = s.limits.known(c.Principal)
 	return c, nil
+}
+
+// Stranger is a request of which nobody knows yet who sends it.
+func Stranger(face Face, requestID, remoteAddr string) Caller {
+	return Caller{Face: face, RequestID: requestID, Address: AddressOf(remoteAddr)}
 }
 
 // bearer finds the one credential that a request presents. Two of them would

@@ -108,6 +108,6 @@ func LetRead(h http.Header, origins []string) {
 	h.Add("Vary", "Origin")
 	if len(origins) == 1 {
 		h.Set("Access-Control-Allow-Origin", origins[0])
-		h.Set("Access-Control-Expose-Headers", "Retry-After, WWW-Authenticate, X-Request-Id")
+		h.Set("Access-Control-Expose-Headers", "Idempotency-Replayed, Retry-After, WWW-Authenticate, X-Request-Id")
 	}
 }

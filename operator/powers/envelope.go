@@ -18,6 +18,8 @@ type Answer struct {
 	Challenge  string // the WWW-Authenticate header of a 401 or 403, else empty
 	RetryAfter int    // seconds until a retry may help, 0 for never
 	Reason     operator.Reason
+
+	Replayed bool // it is the answer of an earlier call with the same idempotency key
 }
 
 // envelope is a refusal as it is written. No result uses any of these names, so
@@ -80,6 +82,9 @@ func refusalAnswer(r *core.Refusal, action string, repeat repeats, names func(st
 	out := Answer{IsError: info.Verdict == core.VerdictDeny || e.Retryable && !e.Retry, Status: info.Status, Reason: info.Reason}
 	if e.Retryable {
 		out.RetryAfter = retryAfter
+	}
+	for _, step := range e.Recovery {
+		out.RetryAfter = max(out.RetryAfter, step.RetryAfter)
 	}
 	out.Challenge = challenge(info, r)
 	// It has nothing in it that has no JSON: the details were held to that, and a

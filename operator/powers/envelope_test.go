@@ -70,7 +70,7 @@ func TestEveryReasonIsOneSnakeCaseWordInOneLayer(t *testing.T) {
 			t.Errorf("%q is no word, or stands twice", info.Reason)
 		}
 		seen[info.Reason] = true
-		if info.Layer == core.LayerCredential && info.Status != 401 && info.Status != 403 || info.Layer == core.LayerStore && info.Status != 503 {
+		if info.Layer == core.LayerCredential && info.Status != 401 && info.Status != 403 && info.Status != 429 || info.Layer == core.LayerStore && info.Status != 503 {
 			t.Errorf("%s: status %d in layer %s", info.Reason, info.Status, info.Layer)
 		}
 	}

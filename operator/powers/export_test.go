@@ -2,9 +2,12 @@ package powers
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator"
+	"github.com/reeve-go/reeve/operator/internal/core"
 )
 
 // WithRows is a Schedule over the real table and rows of a test's own.
@@ -43,3 +46,21 @@ func PersonRow[In, Out any](spec ActSpec, f func(context.Context, operator.Perso
 
 // Lint is what a row is held to when a Schedule is made.
 func Lint(t Tool) error { return t.lint() }
+
+// Remembered is how many buckets are kept once n callers were here.
+func Remembered(n int) int {
+	b := newBuckets(1, 1)
+	for i := range n {
+		b.take(fmt.Sprint(i), time.Unix(0, 0))
+	}
+	return max(len(b.byKey), b.order.Len())
+}
+
+// Counted is for how many callers it is counted what was left out, once n were.
+func Counted(n int) int {
+	l := &limits{now: func() time.Time { return time.Unix(0, 0) }, over: map[string]*leftOut{}}
+	for i := range n {
+		l.leave(Caller{Address: fmt.Sprint(i)}, core.ReasonInfo{})
+	}
+	return len(l.over)
+}

@@ -36,13 +36,23 @@ type Schedule struct {
 	decoder *strict.Decoder
 	reread  *Tool
 	overMCP []Toolset // served over MCP beside those that always are
+	limits  *limits
 }
 
 // New binds the table to an Operator. An error is a mistake in the table.
 func New(op *operator.Operator) (*Schedule, error) { return build(op, product()...) }
 
+// NewLimited is New for callers that come over a network.
+func NewLimited(op *operator.Operator, l Limits) (*Schedule, error) {
+	s, err := New(op)
+	if err == nil {
+		s.limits = newLimits(op, l)
+	}
+	return s, err
+}
+
 func build(op *operator.Operator, groups ...Group) (*Schedule, error) {
-	s := &Schedule{op: op, tools: rows(groups...), byName: map[string]*Tool{},
+	s := &Schedule{op: op, limits: newLimits(op, Limits{}), tools: rows(groups...), byName: map[string]*Tool{},
 		all:     receivers{reflect.TypeFor[*operator.Operator](): op},
 		decoder: strict.New(strict.Options{Text: func(text string) error { return gate.CheckText(text, gate.Block) }})}
 	s.acts = append(actRows(), pointers(s.kitActs(), grantActs(), s.approvalActs())...)
@@ -172,7 +182,10 @@ type Caller struct {
 	Face       Face
 	RequestID  string
 	ToolPrefix string // what this client's names of tools begin with
-	once       *once  // nil: what others let it do is read anew for each call
+	Address    string // where the connection comes from; "" within the process
+
+	once *once // nil: what others let it do is read anew for each call
+	wait int   // seconds until there is room for another request; 0: there was
 }
 
 func (c Caller) name(tool string) string {
@@ -199,19 +212,27 @@ func (s *Schedule) CallRoute(ctx context.Context, c Caller, tool string, route *
 		return *refused
 	}
 	ctx, digest := withCall(ctx, c, t.Name, raw)
-	out, err := s.run(ctx, c, t, route, raw)
+	call := func(ctx context.Context) (Answer, error) {
+		out, err := s.run(ctx, c, t, route, raw)
+		if err != nil {
+			return Answer{}, err
+		}
+		answer, err := success(out)
+		if route != nil && route.Method == "POST" && created(out) {
+			answer.Status = 201
+		}
+		return answer, err
+	}
+	once := call
+	if !t.ReadOnly() {
+		once = func(ctx context.Context) (Answer, error) { return s.once(ctx, c, t.Name, t.counted(raw), call) }
+	}
+	answer, err := once(ctx)
 	if left(ctx, err) {
 		return s.abandoned(c, t.Name)
 	}
 	if err != nil {
 		return s.refuseDigest(ctx, c, t.Name, digest, err)
-	}
-	answer, err := success(out)
-	if err != nil {
-		return s.refuseDigest(ctx, c, t.Name, digest, err)
-	}
-	if route != nil && route.Method == "POST" && created(out) {
-		answer.Status = 201
 	}
 	return answer
 }
@@ -242,6 +263,9 @@ func (s *Schedule) PermitAct(ctx context.Context, c Caller, a *Act) *Answer {
 }
 
 func (s *Schedule) permit(ctx context.Context, c Caller, action string, err error) *Answer {
+	if refused := s.heldUp(ctx, c, action); refused != nil {
+		return refused
+	}
 	if err == nil {
 		return nil
 	}
@@ -321,6 +345,9 @@ const recordWithin = 5 * time.Second
 
 func (s *Schedule) refuseDigest(ctx context.Context, c Caller, action, digest string, err error) Answer {
 	r := s.refusal(c, action, err)
+	if out := s.unrecorded(ctx, c, action, r.Info().Verdict); out != nil {
+		return *out
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
 	defer cancel()
 	info, who := r.Info(), c.Principal

@@ -177,7 +177,16 @@ var errClosed = errors.New("the database was closed")
 // where its turn did not come within Patience, however many others wait; the
 // context's own where that ended first; a Fault where a person has to do something;
 // f's.
+//
+// Where ctx carries a transaction of this database (InJointTx), f runs in that one:
+// whoever began it commits, runs the whole again after a race, and wakes what f left
+// for after the commit. That is safe, since f has no effect outside the transaction
+// in either case, and since its failure is the failure of the whole: nothing of a
+// part that failed can be committed by who did not look at its error.
 func (db *DB) InTx(ctx context.Context, f func(Tx) error) error {
+	if j := JointOf(ctx); j != nil && j.db == db {
+		return j.part(f)
+	}
 	w := db.turns.wait(db.Patience)
 	for try := 1; ; try++ {
 		err := db.tryTx(ctx, w, f)

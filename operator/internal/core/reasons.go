@@ -21,6 +21,7 @@ const (
 	ReasonCredentialRevoked Reason = "credential_revoked"
 	ReasonCredentialInQuery Reason = "credential_in_query"
 	ReasonForeignOrigin     Reason = "foreign_origin"
+	ReasonRateLimited       Reason = "rate_limited"
 
 	ReasonKindNotAllowed Reason = "kind_not_allowed"
 	ReasonMissingScope   Reason = "missing_scope"
@@ -61,6 +62,7 @@ const (
 
 	ReasonNotFound            Reason = "not_found"
 	ReasonIdempotencyMismatch Reason = "idempotency_mismatch"
+	ReasonKeyReused           Reason = "idempotency_key_reused"
 	ReasonDigestMismatch      Reason = "digest_mismatch"
 	ReasonTwin                Reason = "already_recorded"
 	ReasonAlreadySettled      Reason = "already_settled"
@@ -89,6 +91,7 @@ var reasonTable = []ReasonInfo{
 	{ReasonCredentialRevoked, LayerCredential, VerdictDeny, 401, "unauthenticated", "The credential was taken back; a person can make a new one.", StepEscalateToHuman},
 	{ReasonCredentialInQuery, LayerCredential, VerdictDeny, 401, "unauthenticated", "A credential belongs in the Authorization header, never in an address.", StepCorrectArguments},
 	{ReasonForeignOrigin, LayerCredential, VerdictDeny, 403, "forbidden", "The request's Host or Origin is not one this server answers to.", StepEscalateToHuman},
+	{ReasonRateLimited, LayerCredential, VerdictDeny, 429, "rate_limited", "Wait as long as it says, and send fewer requests.", StepRetryAfter},
 
 	{ReasonKindNotAllowed, LayerScope, VerdictDeny, 403, "forbidden", "This is not for callers of this kind.", StepEscalateToHuman},
 	{ReasonCapability, LayerCompany, VerdictDeny, 403, "forbidden", "The account's kit leaves this off; an owner can turn it on.", StepRequestCapability},
@@ -129,6 +132,7 @@ var reasonTable = []ReasonInfo{
 
 	{ReasonNotFound, LayerState, VerdictDeny, 404, "not_found", "Nothing of that id is visible to this credential.", StepReRead},
 	{ReasonIdempotencyMismatch, LayerState, VerdictDeny, 409, "conflict", "The same type, title, recipient, amount and body were recorded today with another payload.", StepReRead},
+	{ReasonKeyReused, LayerState, VerdictDeny, 409, "conflict", "A key is for one call and its repetitions: send this call with a key of its own.", StepCorrectArguments},
 	{ReasonDigestMismatch, LayerState, VerdictDeny, 409, "conflict", "What would be carried out is not what was shown; look at it as it is now.", StepReRead},
 	{ReasonTwin, LayerState, VerdictDeny, 409, "conflict", "Look at the other intent, which has the same payload; two of them would both be carried out.", StepReRead},
 	{ReasonAlreadySettled, LayerState, VerdictDeny, 409, "conflict", "It was settled before.", StepReRead},

@@ -13,6 +13,8 @@ import (
 // the table's good row has.
 type row map[string]any
 
+var hash = strings.Repeat("0", 64)
+
 // goodRows are accepted as they stand, which shows that what a bad one is
 // refused for is the one column it changes.
 var goodRows = []struct {
@@ -36,6 +38,8 @@ var goodRows = []struct {
 	{"reeve_audit_keys", row{"id": 1, "verifier_key": "a", "added_at": 1, "active": 1}},
 	{"reeve_logs", row{"account_id": 1, "size": 1, "edge": "", "checkpoint": "x", "sealed_at": 1}},
 	{"reeve_checkpoints", row{"account_id": 1, "size": 1, "note": "x", "from_key": "a", "to_key": "a", "at": 1}},
+	{"reeve_idempotency", row{"id": 1, "account_id": 1, "project_id": 1, "principal": "agent:a", "key_digest": hash, "request": hash, "answer": "{}", "status": 200,
+		"created_at": 1, "expires_at": 2}},
 	{"reeve_outbox", row{"id": 1, "account_id": 1, "project_id": 1, "topic": "t", "message_key": "k", "payload": "{}", "created_at": 1, "next_at": 1}},
 }
 
@@ -90,6 +94,10 @@ var impossible = []struct {
 	{"a log with rows and no checkpoint", "reeve_logs", row{"account_id": 2, "checkpoint": ""}},
 	{"a second log of one account", "reeve_logs", row{}},
 	{"a step from a key that never was", "reeve_checkpoints", row{"size": 2, "from_key": "z"}},
+	{"a second answer under one key", "reeve_idempotency", row{"id": 2}},
+	{"a key in the clear", "reeve_idempotency", row{"id": 2, "key_digest": "k"}},
+	{"an answer that ends before it begins", "reeve_idempotency", row{"id": 2, "principal": "agent:b", "expires_at": 1}},
+	{"an answer without a status", "reeve_idempotency", row{"id": 2, "principal": "agent:b", "status": 0}},
 	{"a second notice of one key", "reeve_outbox", row{"id": 2}},
 	{"a text where a number belongs", "reeve_audit", row{"id": 2, "seq": 2, "at": "yesterday"}},
 }
