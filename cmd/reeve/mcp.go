@@ -15,6 +15,7 @@ import (
 
 	"github.com/reeve-go/reeve/mcpadapter"
 	"github.com/reeve-go/reeve/operator"
+	"github.com/reeve-go/reeve/operator/powers"
 )
 
 // mcpCmd has its own flags for a database: here the usual folder is not what is
