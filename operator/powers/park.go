@@ -65,7 +65,7 @@ func (s *Schedule) waits(p operator.Principal, kept operator.ApprovalInfo) error
 	if poll := s.byName[approvalsTool]; poll != nil && poll.allows(p) == nil {
 		step.Tool = approvalsTool
 	}
-	r.Recovery = []core.Step{step}
+	r.Recovery, r.Recorded = []core.Step{step}, true
 	return r
 }
 
