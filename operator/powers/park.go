@@ -104,7 +104,7 @@ func (s *Schedule) RunParked(ctx context.Context, call operator.ParkedCall) (res
 func approvalTools() Group {
 	return Group{Toolset: ToolsetApprovals, Tools: []Tool{
 		define(Spec{
-			Name: approvalsTool, Class: Read, Primitive: Board, Idempotent: true, AlwaysOn: true,
+			Name: approvalsTool, Class: Read, Primitive: Board, Idempotent: true,
 			Kinds: callers, Scopes: []operator.Scope{operator.ScopeStateRead},
 			Routes: []Route{{Method: "GET", Path: "/v1/approvals/{id}", Rename: map[string]string{"id": "approval_id"}}},
 			Title:  "Poll an approval",
