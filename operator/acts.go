@@ -70,17 +70,12 @@ func (op *Operator) act(ctx context.Context, f func(core.Tx) (Intent, error)) (I
 // perform runs a person's act in a transaction of its own, wakes whoever waits for
 // it, and answers once its row in the record is sealed.
 func perform[T any](ctx context.Context, op *Operator, f func(core.Tx) (T, error)) (T, error) {
-	var out T
 	var row core.Audited
-	err := op.inTx(ctx, func(tx core.Tx) error {
-		var err error
-		if out, err = f(tx); err == nil {
-			tx.AfterCommit(op.changes.raise)
-		}
+	out, err := commit(ctx, op, func(tx core.Tx) (T, error) {
+		out, err := f(tx)
 		row = tx.LastAudit()
-		return err
+		return out, err
 	})
-	op.lapsed(ctx, err)
 	if err != nil {
 		return out, err
 	}
@@ -89,37 +84,31 @@ func perform[T any](ctx context.Context, op *Operator, f func(core.Tx) (T, error
 
 // move is act for who is not a person, and waits for no seal.
 func (op *Operator) move(ctx context.Context, f func(core.Tx) (Intent, error)) (Intent, error) {
-	var out Intent
+	return commit(ctx, op, f)
+}
+
+// commit runs f in a transaction of its own. Where f finds that a window is over,
+// that it is stays on record, and f's refusal is the answer: what somebody was told
+// to have lapsed must not be open to whoever comes next with a slower clock.
+func commit[T any](ctx context.Context, op *Operator, f func(core.Tx) (T, error)) (T, error) {
+	var out T
+	var lapsed error
 	err := op.inTx(ctx, func(tx core.Tx) error {
 		var err error
-		if out, err = f(tx); err == nil {
+		out, err = f(tx)
+		lapsed = nil
+		if errors.Is(err, ErrLapsed) {
+			lapsed, err = err, nil
+		}
+		if err == nil {
 			tx.AfterCommit(op.changes.raise)
 		}
 		return err
 	})
-	op.lapsed(ctx, err)
+	if err == nil {
+		err = lapsed
+	}
 	return out, err
-}
-
-// lapsed makes the record say what an act was just told: that a window is over.
-// Without it a clock that is set back would open the window again.
-func (op *Operator) lapsed(ctx context.Context, refused error) {
-	var r *core.Refusal
-	if !errors.As(refused, &r) || r.Reason != core.ReasonLapsed {
-		return
-	}
-	err := op.inTx(ctx, func(tx core.Tx) error {
-		id, _ := r.Details["intent_id"].(int64)
-		var row intentRow
-		err := tx.Get(ctx, &row, `select `+intentColumns+` from reeve_intents where id = $1 `+tx.Dialect().ForUpdate, id)
-		if err == nil {
-			_, err = op.lapse(ctx, tx, row)
-		}
-		return err
-	})
-	if err != nil && ctx.Err() == nil {
-		op.log.Error("a lapse could not be recorded; the next sweep will", "error", err)
-	}
 }
 
 // The words a decision on an intent can be recorded with.
@@ -234,13 +223,21 @@ func (op *Operator) seen(ctx context.Context, tx core.Tx, p Person, in ActInput,
 	case !open:
 		return who, row, settledRefusal(row)
 	case row.ExpiresAt.Valid && tx.Micros() >= row.ExpiresAt.Int64:
-		return who, row, row.refuse(core.ReasonLapsed, "Intent %d lapsed at %s; a lapse is a refusal.", row.ID,
-			core.FromMicros(row.ExpiresAt.Int64).Format("2006-01-02 15:04:05Z")).With("expires_at", core.FromMicros(row.ExpiresAt.Int64))
+		return who, row, op.refuseLapsed(ctx, tx, row)
 	case subtle.ConstantTimeCompare([]byte(in.Digest), []byte(row.Digest)) != 1:
 		return who, row, row.refuse(core.ReasonDigestMismatch, "What would be carried out is not what you were shown; here it is as it is now.").
 			With("present", row.whole())
 	}
 	return who, row, nil
+}
+
+// refuseLapsed ends an intent whose window is over, and refuses what came too late.
+func (op *Operator) refuseLapsed(ctx context.Context, tx core.Tx, r intentRow) error {
+	if _, err := op.lapse(ctx, tx, r); err != nil {
+		return err
+	}
+	at := core.FromMicros(r.ExpiresAt.Int64)
+	return r.refuse(core.ReasonLapsed, "Intent %d lapsed at %s; a lapse is a refusal.", r.ID, at.Format("2006-01-02 15:04:05Z")).With("expires_at", at)
 }
 
 // settledRefusal says by whom and when: who ended it, else who decided it. The

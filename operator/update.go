@@ -65,6 +65,9 @@ func (op *Operator) cancel(ctx context.Context, tx core.Tx, p Principal, id int6
 	if !gate.CanMove(row.Status, gate.StatusCancelled, gate.ByRecorder) {
 		return Intent{}, row.refuse(core.ReasonTransition, "Intent %d is %s; it can no longer be withdrawn.", id, row.Status).With("status", row.Status)
 	}
+	if at := row.lapses(); at != nil && !tx.Now().Before(*at) {
+		return Intent{}, op.refuseLapsed(ctx, tx, row) // it ended before anybody withdrew it
+	}
 	n, err := tx.Exec(ctx, `update reeve_intents set status = 'cancelled', settled_by = $1, settled_at = $2, updated_at = $2,
 			expires_at = null, outcome = nullif($3, '') where id = $4 and status = $5 and recorded_by = $1`,
 		p.ID(), tx.Micros(), outcome+row.mayHaveActed(), id, string(row.Status))
