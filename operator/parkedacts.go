@@ -44,12 +44,19 @@ const runWithin = time.Minute
 //
 // Errors: ErrDigestMismatch, ErrAlreadySettled, ErrLapsed, ErrOwnRequest, ErrNotFound.
 func (op *Operator) ApproveParked(ctx context.Context, p Person, in ApprovalInput, run Runner) (ApprovalInfo, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), runWithin)
-	defer cancel()
-	row, err := perform(ctx, op, func(tx core.Tx) (parkedRow, error) { return op.decideParked(ctx, tx, p, in, ParkedApproved) })
-	if err != nil && !errors.Is(err, ErrAuditUnsealed) {
+	var row parkedRow
+	var act core.Audited
+	err := op.inTx(ctx, func(tx core.Tx) (err error) {
+		row, err = op.decideParked(ctx, tx, p, in, ParkedApproved)
+		act = tx.LastAudit()
+		return err
+	})
+	if err != nil {
 		return ApprovalInfo{}, op.lapsedParked(ctx, in, err)
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), runWithin)
+	defer cancel()
+	err = op.awaitSeal(ctx, act)
 	var result []byte
 	if err == nil { // where it could not be sealed, nothing is carried out on it
 		result, err = op.runParked(ctx, row, run)

@@ -172,3 +172,14 @@ func TestAnotherProjectsIntentIsAsAbsentAsOneThatNeverWas(t *testing.T) {
 		}
 	})
 }
+
+// Evidence is asked for, and is no error: whoever has it calls again.
+func TestAskingForEvidenceIsNoError(t *testing.T) {
+	w := newWorld(t, "sqlite", nil)
+	for n := 1; n <= 4; n++ {
+		r := w.refuse(w.full(operator.KindAgent), "test_action", core.Refuse(core.ReasonEvidenceRequired, "Quote the person."))
+		if r.env.Verdict != "attest" || r.IsError || r.Status != 428 || r.env.Retryable || r.env.Repeat != 1 || r.env.Recovery[0].Kind != "provide_evidence" {
+			t.Errorf("%s", r.JSON)
+		}
+	}
+}

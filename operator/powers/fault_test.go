@@ -291,7 +291,12 @@ func TestAStoreThatIsGoneIsAnOutage(t *testing.T) {
 			if r := c.try(raws[i]); r.env.Reason != "unavailable" || r.RetryAfter == 0 || r.env.Repeat != 1 {
 				t.Errorf("%s: %s", c.name, r.JSON)
 			}
-			if r := c.try(garbage); r.env.Layer != "input" {
+			// A tool's kit comes before its arguments, and cannot be read.
+			layer := "input"
+			if slices.ContainsFunc(w.Tools(), func(tool *powers.Tool) bool { return tool.Name == c.name && tool.Toolset != powers.ToolsetApprovals }) {
+				layer = "store"
+			}
+			if r := c.try(garbage); r.env.Layer != layer {
 				t.Errorf("%s: %s", c.name, r.JSON)
 			}
 		}

@@ -19,7 +19,7 @@ type once struct{ used atomic.Bool }
 // spending grants. It is read anew for each call, unless it was read for that very
 // call, together with the credential. A tool that skips both needs no look.
 func (s *Schedule) present(ctx context.Context, c Caller, t *Tool, last bool) (Caller, error) {
-	if !c.Principal.Known() || t.alwaysOn() {
+	if !c.Principal.Known() || t.beyondKit() {
 		return c, nil
 	}
 	if c.once != nil {
@@ -27,6 +27,9 @@ func (s *Schedule) present(ctx context.Context, c Caller, t *Tool, last bool) (C
 			return c, nil
 		}
 	}
+	// Whoever leaves is judged all the same: it is no way around the record.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
+	defer cancel()
 	now, err := s.op.PowersOf(ctx, c.Principal)
 	if err != nil {
 		return c, err
@@ -49,9 +52,13 @@ func (s *Schedule) admit(ctx context.Context, c Caller, t *Tool, last bool) (Cal
 // runs, is not held up. It skips no check of who is calling.
 func (t *Tool) alwaysOn() bool { return t.Class == Brake || t.Class == Read && t.AlwaysOn }
 
+// beyondKit says that no kit switches the tool off: also not the one by which a
+// caller hears what became of its own call.
+func (t *Tool) beyondKit() bool { return t.alwaysOn() || t.Toolset == ToolsetApprovals }
+
 // inKit says whether the account's kit lets the tool through.
 func (t *Tool) inKit(k core.Kit) error {
-	if t.alwaysOn() {
+	if t.beyondKit() {
 		return nil
 	}
 	if !k.Has(core.Primitive(t.Primitive)) {
@@ -81,8 +88,8 @@ func (s *Schedule) CheckKit(in operator.KitInput) error {
 			return core.Refuse(core.ReasonUnknownKey, "There is no such tool. The tools that a kit can name are %s.", strings.Join(s.switchable(), ", ")).
 				With("field", "tools").With("known", s.switchable())
 		}
-		if t.alwaysOn() && !in.Tools[name] {
-			return core.Refuse(core.ReasonInvalidValue, "%s stops something, or shows what runs, and is never off.", name).
+		if t.beyondKit() && !in.Tools[name] {
+			return core.Refuse(core.ReasonInvalidValue, "%s stops something, or shows what runs or waits, and is never off.", name).
 				With("field", "tools").With("known", s.switchable())
 		}
 	}
@@ -93,7 +100,7 @@ func (s *Schedule) CheckKit(in operator.KitInput) error {
 func (s *Schedule) switchable() []string {
 	var out []string
 	for _, t := range s.tools {
-		if !t.alwaysOn() {
+		if !t.beyondKit() {
 			out = append(out, t.Name)
 		}
 	}

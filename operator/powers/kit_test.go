@@ -47,7 +47,7 @@ func kitCases(all []*powers.Tool) []kitCase {
 // says is what the order of the checks says of a caller with good arguments: kind,
 // kit, scope, then the person's leave to spend.
 func (k kitCase) says(tool *powers.Tool, kind operator.Kind, held []operator.Scope, granted bool) (reason, detail string) {
-	brake := tool.Class == powers.Brake || tool.AlwaysOn
+	brake := tool.Class == powers.Brake || tool.AlwaysOn || tool.Toolset == powers.ToolsetApprovals
 	if !slices.Contains(tool.Kinds, kind) {
 		return "kind_not_allowed", ""
 	}

@@ -65,7 +65,7 @@ func (s *Schedule) waits(p operator.Principal, kept operator.ApprovalInfo) error
 	if poll := s.byName[approvalsTool]; poll != nil && poll.allows(p) == nil {
 		step.Tool = approvalsTool
 	}
-	r.Recovery = []core.Step{step}
+	r.Recovery, r.Recorded = []core.Step{step}, true
 	return r
 }
 
@@ -104,7 +104,7 @@ func (s *Schedule) RunParked(ctx context.Context, call operator.ParkedCall) (res
 func approvalTools() Group {
 	return Group{Toolset: ToolsetApprovals, Tools: []Tool{
 		define(Spec{
-			Name: approvalsTool, Class: Read, Primitive: Board, Idempotent: true, AlwaysOn: true,
+			Name: approvalsTool, Class: Read, Primitive: Board, Idempotent: true,
 			Kinds: callers, Scopes: []operator.Scope{operator.ScopeStateRead},
 			Routes: []Route{{Method: "GET", Path: "/v1/approvals/{id}", Rename: map[string]string{"id": "approval_id"}}},
 			Title:  "Poll an approval",

@@ -351,8 +351,8 @@ func (s *Schedule) refuseDigest(ctx context.Context, c Caller, action, digest st
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
 	defer cancel()
 	info, who := r.Info(), c.Principal
-	if info.Reason == core.ReasonApprovalRequired {
-		return refusalAnswer(r, action, repeats{}, c.name, "", nil) // its row was written with the call that was kept
+	if r.Recorded {
+		return refusalAnswer(r, action, repeats{}, c.name, "", nil)
 	}
 	if !who.Known() {
 		who = r.Whose // a credential that is no longer live still says whose it was

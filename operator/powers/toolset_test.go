@@ -140,11 +140,6 @@ func (w *world) kit(in operator.KitInput) {
 	}
 }
 
-// again is the caller as its credential is read now.
-func (w *world) again(kind operator.Kind, scopes []operator.Scope) powers.Caller {
-	return w.as(kind, scopes...)
-}
-
 // The product itself has nothing that spends yet: who adds such a row has to think
 // of both locks, and of this test.
 func TestTheProductServesNoRowThatSpends(t *testing.T) {

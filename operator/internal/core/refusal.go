@@ -74,6 +74,7 @@ type Refusal struct {
 	Recovery []Step         // empty: the reason's own step from the table
 	Cause    error          // what lay beneath; never shown to a caller
 	Whose    Principal      // whose credential it was, where one was known but is not live
+	Recorded bool           // its row of the record stands already, in the transaction of what it tells of
 }
 
 // Refuse makes a refusal with a message of its own.
