@@ -25,7 +25,8 @@
 //
 // What stays out of sight: reflection, assembly and linked names inside of other
 // people's packages (a method of the Operator can be called so only by one that is
-// given the Operator), a function that closes over a Person and is handed to such
+// given the Operator), operatortest (it keeps people for tests, and nothing of the
+// product may import it), a function that closes over a Person and is handed to such
 // a package, files that are built for other systems than the one the test is run on,
 // and a tool that has a person's credential and sends it to a server as anybody
 // would.

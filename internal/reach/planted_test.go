@@ -46,7 +46,7 @@ var planted = []struct {
 func TestPlantedFaultsAreFound(t *testing.T) {
 	p := load(t, plants(t))
 	tools, _ := p.faces(t)
-	init := p.pkg(t, powersPath).Func("init")
+	initial := p.pkg(t, powersPath).Func("init")
 	g := p.flows()
 	reached := from(g, tools, nil)
 	others := func(name string) func(*ssa.Function) bool { // each way must be the fault's own
@@ -67,7 +67,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		t.Run("grown/"+c.name, func(t *testing.T) {
 			roots := slices.Clone(handlers)
 			if c.init {
-				roots = append(roots, init)
+				roots = append(roots, initial)
 			}
 			expect(t, c.what, p.takers(p.grown(roots), roots, others(c.name)), c.grown)
 		})
@@ -107,7 +107,7 @@ func plants(t *testing.T) map[string][]byte {
 	return out
 }
 
-var want = regexp.MustCompile(`// want(?:\((-?\d+)\))? ("(?:[^"\\]|\\.)*")`)
+var mark = regexp.MustCompile(`// want(?:\((-?\d+)\))? ("(?:[^"\\]|\\.)*")`)
 
 // wanted holds the findings in one planted file against its marks: a finding for
 // each mark, on its line (or so many before it), and none besides.
@@ -126,7 +126,7 @@ func wanted(t *testing.T, name string, all []finding) {
 	}
 	marks := 0
 	for n, line := range strings.Split(string(source), "\n") {
-		m := want.FindStringSubmatch(line)
+		m := mark.FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}

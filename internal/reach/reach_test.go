@@ -13,7 +13,7 @@ func TestNoToolReachesAPersonsAct(t *testing.T) {
 	p := load(t, nil)
 	tools, acts := p.faces(t)
 	handlers := p.rows(t, "Tool", "Group")
-	init := p.pkg(t, powersPath).Func("init")
+	initial := p.pkg(t, powersPath).Func("init")
 	g := p.flows()
 	reached := from(g, tools, nil)
 
@@ -42,7 +42,7 @@ func TestNoToolReachesAPersonsAct(t *testing.T) {
 		}
 	})
 	t.Run("nothing that a handler can start takes a Person", func(t *testing.T) {
-		roots := append(slices.Clone(handlers), init)
+		roots := append(slices.Clone(handlers), initial)
 		if way := p.takers(p.grown(roots), roots, nil); way != nil {
 			t.Errorf("a Person's act can run:\n\t%s", text(way))
 		}
