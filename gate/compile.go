@@ -179,6 +179,18 @@ func (p *Policy) Rules() []Rule {
 	return out
 }
 
+// Rule returns a copy of the rule with an id, and whether there is one.
+func (p *Policy) Rule(id string) (Rule, bool) {
+	if p != nil {
+		for _, r := range p.rules {
+			if r.ID == id {
+				return r.clone(), true
+			}
+		}
+	}
+	return Rule{}, false
+}
+
 // Caps returns a copy of the caps.
 func (p *Policy) Caps() []Cap {
 	if p == nil {

@@ -2,6 +2,7 @@ package gate
 
 import (
 	_ "embed"
+	"slices"
 	"sync"
 )
 
@@ -29,3 +30,10 @@ var compileDefault = sync.OnceValue(func() *Policy {
 	}
 	return policy
 })
+
+// Monetary reports whether the default policy demands an amount of an action of
+// this type: whether it spends money.
+func Monetary(actionType string) bool {
+	r, _ := DefaultPolicy().Rule("amount")
+	return slices.Contains(r.Match.Types, actionType)
+}

@@ -42,6 +42,7 @@
 //	caps:                         # what all money together may not pass
 //	  - {currency: USD, max: 500000}                  # a single act
 //	  - {currency: USD, max: 2000000, window: month}  # or day, week, year
+//	  - {currency: USD, max: 50000, window: day, each: principal}  # each by itself
 //	rules:
 //	  - id: small-subscriptions
 //	    match:                    # all keys must hold, of a list one entry

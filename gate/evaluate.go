@@ -40,6 +40,9 @@ func (p *Policy) Evaluate(a Action, f Facts) Verdict {
 	if v.Effect != Deny {
 		v.Budgets = p.reservations(matched, &s)
 	}
+	if over {
+		v.Passed = p.passed(matched, &s)
+	}
 	v.Exhausted = p.exhausted(&s)
 	v.Notify = notify(matched)
 	return v
@@ -188,7 +191,9 @@ func (p *Policy) overCaps(s *subject) bool {
 	return !covered
 }
 
-func (c Cap) budget() Budget { return Budget{Window: c.Window, Currency: c.Currency, Max: c.Max} }
+func (c Cap) budget() Budget {
+	return Budget{Window: c.Window, Currency: c.Currency, Max: c.Max, Each: c.Each}
+}
 
 // reasons names every matching rule, and what it took the place of.
 func reasons(matched []*Rule) []Reason {
@@ -239,6 +244,24 @@ func notify(matched []*Rule) []string {
 			if !slices.Contains(out, who) {
 				out = append(out, who)
 			}
+		}
+	}
+	return out
+}
+
+// passed lists the bounds that the amount does not fit.
+func (p *Policy) passed(matched []*Rule, s *subject) []Budget {
+	var out []Budget
+	for _, c := range p.caps {
+		if c.Currency == s.money.currency && s.passes(c.budget()) {
+			out = append(out, c.budget())
+		}
+	}
+	for _, r := range matched {
+		if r.Budget != nil && r.overBudget(s) {
+			b := *r.Budget
+			b.Rule = r.ID
+			out = append(out, b)
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"fmt"
 	"strings"
 	"time"
 )
@@ -36,8 +37,21 @@ type Commitment struct {
 	Rule     string // id of the rule whose budget it is; "" for a cap of the policy
 	Window   Window // as in the budget
 	Currency string // as in the budget
+	Each     Each   // as in the budget; EachPrincipal: what Facts.Principal holds
 	Cents    Cents  // minor units, never negative
 }
+
+// Each says whose money a budget counts together.
+type Each string
+
+// What a budget can be counted by.
+const (
+	EachAccount   Each = ""          // all that is spent in the account
+	EachPrincipal Each = "principal" // what each principal asked for, by itself
+)
+
+// Valid reports whether e is one of them.
+func (e Each) Valid() bool { return e == EachAccount || e == EachPrincipal }
 
 // Window is the span of local time that a budget covers. Days, weeks, months
 // and years are the calendar's, in the account's zone; weeks begin on Monday
@@ -69,7 +83,7 @@ func (w Window) Bounds(now time.Time, zone *time.Location) (from, to time.Time) 
 		return from, to
 	}
 	y, m, d := now.In(zone).Date()
-	day := func(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, zone) }
+	day := func(y int, m time.Month, d int) time.Time { return dawn(y, m, d, zone) }
 	switch w {
 	case PerDay:
 		return day(y, m, d), day(y, m, d+1)
@@ -84,11 +98,57 @@ func (w Window) Bounds(now time.Time, zone *time.Location) (from, to time.Time) 
 	return from, to
 }
 
+// dawn is the first moment of a local day. Where the clock is put forward at
+// midnight there is no 00:00, and time.Date may answer a moment of the day before;
+// where it is put back over midnight there are two, and it may answer the second.
+func dawn(y int, m time.Month, d int, zone *time.Location) time.Time {
+	t := time.Date(y, m, d, 0, 0, 0, 0, zone)
+	// The calendar alone, for a day such as the 32nd.
+	if wanted := time.Date(y, m, d, 0, 0, 0, 0, time.UTC); t.Format(time.DateOnly) < wanted.Format(time.DateOnly) {
+		_, t = t.ZoneBounds()
+	}
+	start, _ := t.ZoneBounds()
+	if start.IsZero() {
+		return t
+	}
+	_, now := t.Zone()
+	_, before := start.Add(-time.Nanosecond).Zone()
+	if first := t.Add(time.Duration(now-before) * time.Second); first.Before(start) && first.Format(time.DateOnly) == t.Format(time.DateOnly) {
+		return first
+	}
+	return t
+}
+
+// Name names the window that holds now, in the order of time: 2026-03-08,
+// 2026-W10, 2026-03 or 2026. It is empty where [Window.Bounds] has none. A week
+// has the number that ISO 8601 gives it.
+func (w Window) Name(now time.Time, zone *time.Location) string {
+	if zone == nil {
+		return ""
+	}
+	local := now.In(zone)
+	switch w {
+	case PerDay:
+		return local.Format("2006-01-02")
+	case PerWeek:
+		year, week := local.ISOWeek()
+		return fmt.Sprintf("%04d-W%02d", year, week)
+	case PerMonth:
+		return local.Format("2006-01")
+	case PerYear:
+		return local.Format("2006")
+	}
+	return ""
+}
+
 // committed looks a budget up. ok is false where the facts do not say.
 func (f *Facts) committed(b Budget) (c Cents, ok bool) {
+	if b.Each == EachPrincipal && f.Principal == "" {
+		return 0, false
+	}
 	for i := range f.Committed {
 		entry := &f.Committed[i]
-		if entry.Rule == b.Rule && entry.Window == b.Window && entry.Currency == b.Currency {
+		if entry.Rule == b.Rule && entry.Window == b.Window && entry.Currency == b.Currency && entry.Each == b.Each {
 			return entry.Cents, entry.Cents >= 0
 		}
 	}

@@ -67,6 +67,7 @@ func (d *decoder) caps(n *yaml.Node) (caps []Cap) {
 			"currency": func(n *yaml.Node) { c.Currency = d.text(n, "currency") },
 			"max":      func(n *yaml.Node) { c.Max = d.cents(n, "max") },
 			"window":   func(n *yaml.Node) { c.Window = d.window(n) },
+			"each":     func(n *yaml.Node) { c.Each = d.each(n) },
 		})
 		caps = append(caps, c)
 	}
@@ -168,6 +169,7 @@ func (d *decoder) budget(n *yaml.Node) *Budget {
 	b := &Budget{}
 	d.fields(n, "budget", map[string]func(*yaml.Node){
 		"window":   func(n *yaml.Node) { b.Window = d.window(n) },
+		"each":     func(n *yaml.Node) { b.Each = d.each(n) },
 		"currency": func(n *yaml.Node) { b.Currency = d.text(n, "currency") },
 		"max":      func(n *yaml.Node) { b.Max = d.cents(n, "max") },
 	})
@@ -267,6 +269,14 @@ func (d *decoder) window(n *yaml.Node) Window {
 		d.fail(n, "window must be day, week, month or year")
 	}
 	return w
+}
+
+func (d *decoder) each(n *yaml.Node) Each {
+	e := Each(d.text(n, "each"))
+	if e != EachPrincipal {
+		d.fail(n, "each must be principal; left out, the whole account is counted together")
+	}
+	return e
 }
 
 func (d *decoder) effect(n *yaml.Node) Effect {

@@ -35,6 +35,7 @@ type Cap struct {
 	Currency string `json:"currency"`
 	Max      Cents  `json:"max"`
 	Window   Window `json:"window,omitzero"`
+	Each     Each   `json:"each,omitzero"` // only with a window
 	Pos      Pos    `json:"-"`
 }
 
@@ -158,4 +159,6 @@ type Budget struct {
 	Window   Window `json:"window"`
 	Currency string `json:"currency"`
 	Max      Cents  `json:"max"`
+	// Each says whose money is counted together.
+	Each Each `json:"each,omitzero"`
 }

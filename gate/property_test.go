@@ -138,7 +138,7 @@ func (r random) facts() Facts {
 	}
 	for i := range 6 {
 		if r.IntN(4) > 0 {
-			f.Committed = append(f.Committed, Commitment{fmt.Sprintf("r%d", i), PerDay, "USD", Cents(r.IntN(100))})
+			f.Committed = append(f.Committed, Commitment{Rule: fmt.Sprintf("r%d", i), Window: PerDay, Currency: "USD", Cents: Cents(r.IntN(100))})
 		}
 	}
 	if r.IntN(4) == 0 {

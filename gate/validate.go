@@ -265,6 +265,9 @@ func (v *validator) obligations(r *Rule) {
 		if b.Window == PerAct || !b.Window.Valid() {
 			v.fail(r.Pos, r.ID, "budget: window must be day, week, month or year")
 		}
+		if !b.Each.Valid() {
+			v.fail(r.Pos, r.ID, "budget: each must be principal, or left out")
+		}
 		if b.Max < 1 || b.Max > MaxCents {
 			v.fail(r.Pos, r.ID, "budget: max lies between 1 and %d minor units", MaxCents)
 		}
@@ -276,6 +279,12 @@ func (v *validator) cap(c Cap) {
 	if !c.Window.Valid() {
 		v.fail(c.Pos, "", "caps: window must be day, week, month or year, or left out for a single act")
 	}
+	if !c.Each.Valid() {
+		v.fail(c.Pos, "", "caps: each must be principal, or left out")
+	}
+	if c.Each != EachAccount && c.Window == PerAct {
+		v.fail(c.Pos, "", "caps: a cap of a single act counts nobody's money together; leave each out")
+	}
 	if c.Max < 1 || c.Max > MaxCents {
 		v.fail(c.Pos, "", "caps: max lies between 1 and %d minor units", MaxCents)
 	}
@@ -286,7 +295,7 @@ func (v *validator) cap(c Cap) {
 func (v *validator) uniqueCaps(s *Source, p *Policy) {
 	for i, c := range s.Caps {
 		for _, other := range s.Caps[:i] {
-			if other.Currency == c.Currency && other.Window == c.Window {
+			if other.Currency == c.Currency && other.Window == c.Window && other.Each == c.Each {
 				v.fail(c.Pos, "", "caps: %s has two caps for the same window", c.Currency)
 			}
 		}

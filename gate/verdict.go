@@ -12,6 +12,9 @@ type Verdict struct {
 	Approval Approval `json:"approval,omitzero"`
 	// Budgets are the windows that the amount must be reserved in.
 	Budgets []Budget `json:"budgets,omitzero"`
+	// Passed are the caps and budgets that the amount would pass, where that is
+	// what denies it. A currency that no cap names passes none, and is denied too.
+	Passed []Budget `json:"passed,omitzero"`
 	// Exhausted names allow rules that would match, had they not used up their
 	// budget. They are no reasons, and explain to a person why they are asked.
 	Exhausted []string `json:"exhausted,omitzero"`

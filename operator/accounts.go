@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/operator/internal/auditlog"
 	"github.com/reeve-go/reeve/operator/internal/core"
 )
 
@@ -239,7 +240,7 @@ func (op *Operator) AddAccount(ctx context.Context, slug, zone, currency string)
 
 // localPrincipal is written as the actor of what is done on the database itself,
 // by whoever can open it.
-const localPrincipal = "local:database"
+const localPrincipal = auditlog.LocalPrincipal
 
 func auditLocal(ctx context.Context, tx core.Tx, ws workspace, action, outcome string) error {
 	return tx.Audit(ctx, core.AuditRow{AccountID: ws.AccountID, ProjectID: ws.ProjectID, Principal: localPrincipal,

@@ -27,7 +27,8 @@ func (op *Operator) Approve(ctx context.Context, p Person, in ActInput) (Intent,
 	return op.act(ctx, func(tx core.Tx) (Intent, error) { return op.approve(ctx, tx, p, in) })
 }
 
-// ApproveTx is Approve within a transaction that the caller owns.
+// ApproveTx is Approve within a transaction that the caller owns. It cannot be
+// sealed before the caller commits; a worker waits until it is.
 func (op *Operator) ApproveTx(ctx context.Context, tx Querier, p Person, in ActInput) (Intent, error) {
 	return op.approve(ctx, op.db.Foreign(tx), p, in)
 }
@@ -40,7 +41,8 @@ func (op *Operator) Reject(ctx context.Context, p Person, in ActInput) (Intent, 
 	})
 }
 
-// RejectTx is Reject within a transaction that the caller owns.
+// RejectTx is Reject within a transaction that the caller owns. It cannot be
+// sealed before the caller commits.
 func (op *Operator) RejectTx(ctx context.Context, tx Querier, p Person, in ActInput) (Intent, error) {
 	return op.close(ctx, op.db.Foreign(tx), p, in, closing{act: "reject", to: gate.StatusRejected, decision: decisionRejected})
 }
@@ -60,16 +62,52 @@ func (op *Operator) Revoke(ctx context.Context, p Person, in ActInput) (Intent, 
 	})
 }
 
-// act runs an act in a transaction of its own and wakes whoever waits for it.
+// act is perform for an act on an intent.
 func (op *Operator) act(ctx context.Context, f func(core.Tx) (Intent, error)) (Intent, error) {
-	var out Intent
+	return perform(ctx, op, f)
+}
+
+// perform runs a person's act in a transaction of its own, wakes whoever waits for
+// it, and answers once its row in the record is sealed.
+func perform[T any](ctx context.Context, op *Operator, f func(core.Tx) (T, error)) (T, error) {
+	var row core.Audited
+	out, err := commit(ctx, op, func(tx core.Tx) (T, error) {
+		out, err := f(tx)
+		row = tx.LastAudit()
+		return out, err
+	})
+	if err != nil {
+		return out, err
+	}
+	return out, op.awaitSeal(ctx, row)
+}
+
+// move is act for who is not a person, and waits for no seal.
+func (op *Operator) move(ctx context.Context, f func(core.Tx) (Intent, error)) (Intent, error) {
+	return commit(ctx, op, f)
+}
+
+// commit runs f in a transaction of its own. Where f finds that a window is over,
+// that it is stays on record, and f's refusal is the answer: what somebody was told
+// to have lapsed must not be open to whoever comes next with a slower clock.
+func commit[T any](ctx context.Context, op *Operator, f func(core.Tx) (T, error)) (T, error) {
+	var out T
+	var lapsed error
 	err := op.inTx(ctx, func(tx core.Tx) error {
 		var err error
-		if out, err = f(tx); err == nil {
+		out, err = f(tx)
+		lapsed = nil
+		if errors.Is(err, ErrLapsed) {
+			lapsed, err = err, nil
+		}
+		if err == nil {
 			tx.AfterCommit(op.changes.raise)
 		}
 		return err
 	})
+	if err == nil {
+		err = lapsed
+	}
 	return out, err
 }
 
@@ -89,6 +127,19 @@ func (op *Operator) approve(ctx context.Context, tx core.Tx, p Person, in ActInp
 	if err := mayApprove(p, who, row); err != nil {
 		return Intent{}, err
 	}
+	// Nobody's approval makes room: what the policy of now denies is not carried
+	// out, and whoever approves it is told so rather than left to find out.
+	ws, err := settings(ctx, tx, row.ProjectID)
+	if err != nil {
+		return Intent{}, err
+	}
+	j, err := op.evaluate(ctx, tx, ws, row.RecordedBy, row.action(), row.ID)
+	if err != nil {
+		return Intent{}, err
+	}
+	if j.verdict.Effect == gate.Deny {
+		return Intent{}, j.refusal()
+	}
 	decision, err := decide(ctx, tx, p, row, decisionApproved, in.Note)
 	if err != nil {
 		return Intent{}, err
@@ -100,14 +151,22 @@ func (op *Operator) approve(ctx context.Context, tx core.Tx, p Person, in ActInp
 	if votes < row.Quorum {
 		return op.acted(ctx, tx, p, row, "approve", "one of several approvals")
 	}
+	// A worker waits until this row of the record is sealed.
+	audit, err := tx.AuditID(ctx, p.actRow(ctx, row, "approve").Moved(string(row.Status), string(gate.StatusApproved), ""))
+	if err != nil {
+		return Intent{}, err
+	}
 	n, err := tx.Exec(ctx, `update reeve_intents set status = 'approved', decision_id = $1, decided_by = $2, decided_at = $3,
-			expires_at = $4, updated_at = $3
+			expires_at = $4, updated_at = $3, approval_audit_id = $7
 		where id = $5 and status = 'pending_approval' and digest = $6 and expires_at > $3`,
-		decision, p.ID(), tx.Micros(), core.Micros(tx.Now().Add(op.granted)), row.ID, row.Digest)
+		decision, p.ID(), tx.Micros(), core.Micros(tx.Now().Add(op.granted)), row.ID, row.Digest, audit)
 	if err := changedOne(n, err); err != nil {
 		return Intent{}, err
 	}
-	return op.acted(ctx, tx, p, row, "approve", "pending_approval -> approved")
+	if err := j.reserve(ctx, tx, row.ID, row.action()); err != nil {
+		return Intent{}, err
+	}
+	return wholeRow(ctx, tx, row)
 }
 
 // countVotes counts those who approved this content and could do so now: the vote
@@ -164,13 +223,21 @@ func (op *Operator) seen(ctx context.Context, tx core.Tx, p Person, in ActInput,
 	case !open:
 		return who, row, settledRefusal(row)
 	case row.ExpiresAt.Valid && tx.Micros() >= row.ExpiresAt.Int64:
-		return who, row, row.refuse(core.ReasonLapsed, "Intent %d lapsed at %s; a lapse is a refusal.", row.ID,
-			core.FromMicros(row.ExpiresAt.Int64).Format("2006-01-02 15:04:05Z")).With("expires_at", core.FromMicros(row.ExpiresAt.Int64))
+		return who, row, op.refuseLapsed(ctx, tx, row)
 	case subtle.ConstantTimeCompare([]byte(in.Digest), []byte(row.Digest)) != 1:
 		return who, row, row.refuse(core.ReasonDigestMismatch, "What would be carried out is not what you were shown; here it is as it is now.").
 			With("present", row.whole())
 	}
 	return who, row, nil
+}
+
+// refuseLapsed ends an intent whose window is over, and refuses what came too late.
+func (op *Operator) refuseLapsed(ctx context.Context, tx core.Tx, r intentRow) error {
+	if _, err := op.lapse(ctx, tx, r); err != nil {
+		return err
+	}
+	at := core.FromMicros(r.ExpiresAt.Int64)
+	return r.refuse(core.ReasonLapsed, "Intent %d lapsed at %s; a lapse is a refusal.", r.ID, at.Format("2006-01-02 15:04:05Z")).With("expires_at", at)
 }
 
 // settledRefusal says by whom and when: who ended it, else who decided it. The
@@ -216,7 +283,10 @@ func (op *Operator) close(ctx context.Context, tx core.Tx, p Person, in ActInput
 	if err := changedOne(n, err); err != nil {
 		return Intent{}, err
 	}
-	return op.acted(ctx, tx, p, row, c.act, string(row.Status)+" -> "+string(c.to))
+	if err := budgetsFollow(ctx, tx, row, c.to); err != nil {
+		return Intent{}, err
+	}
+	return op.moved(ctx, tx, p, row, c.act, c.to, "")
 }
 
 // decide writes the board's decision, which is the record of the person's act and
@@ -247,13 +317,32 @@ func changedOne(n int64, err error) error {
 	return nil
 }
 
-// acted writes the record of an act and reads the intent back.
-func (op *Operator) acted(ctx context.Context, tx core.Tx, p Person, row intentRow, act, outcome string) (Intent, error) {
+// actRow is the record of an act on an intent.
+func (p Person) actRow(ctx context.Context, row intentRow, act string) core.AuditRow {
 	audit := p.auditRow(ctx, act)
-	audit.IntentID, audit.Digest, audit.PolicyVersion, audit.Outcome = row.ID, row.Digest, row.PolicyVersion, outcome
+	audit.IntentID, audit.Digest, audit.PolicyVersion = row.ID, row.Digest, row.PolicyVersion
+	return audit
+}
+
+// acted writes the record of an act that moved nothing, and reads the intent back.
+func (op *Operator) acted(ctx context.Context, tx core.Tx, p Person, row intentRow, act, outcome string) (Intent, error) {
+	audit := p.actRow(ctx, row, act)
+	audit.Outcome = outcome
 	if err := tx.Audit(ctx, audit); err != nil {
 		return Intent{}, err
 	}
+	return wholeRow(ctx, tx, row)
+}
+
+// moved is acted for an act that moved the intent.
+func (op *Operator) moved(ctx context.Context, tx core.Tx, p Person, row intentRow, act string, to gate.Status, more string) (Intent, error) {
+	if err := tx.Audit(ctx, p.actRow(ctx, row, act).Moved(string(row.Status), string(to), more)); err != nil {
+		return Intent{}, err
+	}
+	return wholeRow(ctx, tx, row)
+}
+
+func wholeRow(ctx context.Context, tx core.Tx, row intentRow) (Intent, error) {
 	now, err := findIntent(ctx, tx, row.ProjectID, row.ID, "")
 	if err != nil {
 		return Intent{}, err

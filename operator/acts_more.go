@@ -125,7 +125,7 @@ func (op *Operator) supersede(ctx context.Context, tx core.Tx, p Person, old int
 	if err := changedOne(n, err); err != nil {
 		return err
 	}
-	_, err = op.acted(ctx, tx, p, old, "edit", "pending_approval -> superseded by "+itoa(by))
+	_, err = op.moved(ctx, tx, p, old, "edit", gate.StatusSuperseded, " by "+itoa(by))
 	return err
 }
 
@@ -215,7 +215,10 @@ func (op *Operator) Settle(ctx context.Context, p Person, in SettleInput) (Inten
 		if n == 0 {
 			return Intent{}, row.refuse(core.ReasonTransition, "Intent %d is %s; only an unknown one is settled.", row.ID, row.Status).With("status", row.Status)
 		}
-		return op.acted(ctx, tx, p, row, "settle", "unknown -> "+in.Status)
+		if err := budgetsFollow(ctx, tx, row, to); err != nil {
+			return Intent{}, err
+		}
+		return op.moved(ctx, tx, p, row, "settle", to, "")
 	})
 }
 
@@ -233,21 +236,19 @@ type CommentInfo struct {
 
 // Comment records a person's words, stamped with who they are and how they came.
 func (op *Operator) Comment(ctx context.Context, p Person, in CommentInput) (CommentInfo, error) {
-	out := CommentInfo{Author: p.ID(), Text: in.Text}
-	err := op.inTx(ctx, func(tx core.Tx) error {
+	return perform(ctx, op, func(tx core.Tx) (CommentInfo, error) {
+		out := CommentInfo{Author: p.ID(), Text: in.Text}
 		if _, err := p.stand(ctx, tx, core.ScopeCommentsWrite); err != nil {
-			return err
+			return out, err
 		}
-		id, err := addComment(ctx, tx, p, sql.NullInt64{}, in.Text)
-		if err != nil {
-			return err
+		var err error
+		if out.CommentID, err = addComment(ctx, tx, p, sql.NullInt64{}, in.Text); err != nil {
+			return out, err
 		}
-		out.CommentID = id
 		audit := p.auditRow(ctx, "comment")
-		audit.Outcome = "comment " + itoa(id)
-		return tx.Audit(ctx, audit)
+		audit.Outcome = "comment " + itoa(out.CommentID)
+		return out, tx.Audit(ctx, audit)
 	})
-	return out, err
 }
 
 func insertComment(ctx context.Context, tx core.Tx, p Person, intent int64, text string) error {

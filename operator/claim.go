@@ -37,7 +37,8 @@ type Job struct {
 
 // ClaimOutput is what a claim answers: a job, or null when nothing is ready.
 type ClaimOutput struct {
-	Job *Job `json:"job" doc:"What to carry out now; null when nothing is ready."`
+	Job    *Job `json:"job" doc:"What to carry out now; null when nothing is ready."`
+	Frozen bool `json:"frozen" doc:"Whether a person has stopped whatever reaches outside; nothing of that sort is handed out until it is lifted."`
 }
 
 // Claim hands a worker the oldest intent that is ready and of one of its types.
@@ -59,7 +60,13 @@ func (op *Operator) Claim(ctx context.Context, p Principal, in ClaimInput) (Clai
 		if err != nil {
 			return err
 		}
-		passed, err := op.claim(ctx, tx, p, in, lease, &out)
+		ready := in
+		if out.Frozen, err = frozen(ctx, tx, p.AccountID(), p.ProjectID()); err != nil {
+			return err
+		} else if out.Frozen {
+			ready.Types = inward(in.Types)
+		}
+		passed, err := op.claim(ctx, tx, p, ready, lease, &out)
 		// A claim that met nothing wakes nobody: the workers that it would wake
 		// would claim in their turn, and wake it.
 		if reclaimed+passed > 0 || out.Job != nil {
@@ -110,8 +117,12 @@ func isWorker(p Principal) error {
 // claim passes over what the present policy denies (it is cancelled on the way)
 // until it holds a job or nothing is left, and says how many it passed over.
 func (op *Operator) claim(ctx context.Context, tx core.Tx, p Principal, in ClaimInput, lease time.Duration, out *ClaimOutput) (passed int, err error) {
-	for ; ; passed++ {
-		row, err := nextReady(ctx, tx, p.ProjectID(), in)
+	sealed, err := op.seals.wanted(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
+	for ; len(in.Types) > 0; passed++ {
+		row, err := nextReady(ctx, tx, p.ProjectID(), in, sealed)
 		if errors.Is(err, sql.ErrNoRows) {
 			return passed, nil
 		}
@@ -127,12 +138,23 @@ func (op *Operator) claim(ctx context.Context, tx core.Tx, p Principal, in Claim
 			return passed, err
 		}
 	}
+	return passed, nil
 }
 
-// nextReady finds the oldest that a worker can carry out. One that somebody held
-// before may have been carried out then, so it goes to a handler alone that may run
-// twice, whatever the one before had said of itself.
-func nextReady(ctx context.Context, tx core.Tx, project int64, in ClaimInput) (intentRow, error) {
+// approvalSealed passes over an approval whose row in the record is not sealed yet.
+// It is a scalar and no "exists": PostgreSQL might answer that by reading the whole
+// record once.
+const approvalSealed = ` and (status = 'allowed' or (select a.seq from reeve_audit a where a.id = approval_audit_id) is not null)`
+
+// nextReady finds the oldest that a worker can carry out. Where the record is
+// sealed, an approved one has to wait for that. One that somebody held before may
+// have been carried out then, so it goes to a handler alone that may run twice,
+// whatever the one before had said of itself.
+func nextReady(ctx context.Context, tx core.Tx, project int64, in ClaimInput, sealed bool) (intentRow, error) {
+	also := ""
+	if sealed {
+		also = approvalSealed
+	}
 	args := []any{project, tx.Micros()}
 	among := func(types []string) string {
 		marks := []string{"null"} // of no types at all there is none
@@ -147,7 +169,7 @@ func nextReady(ctx context.Context, tx core.Tx, project int64, in ClaimInput) (i
 	var row intentRow
 	err := tx.Get(ctx, &row, `select `+intentColumns+` from reeve_intents
 		where project_id = $1 and status in ('approved', 'allowed') and expires_at + 0 > $2 and `+among(in.Types)+`
-			and (fencing_token = 0 or `+among(in.Idempotent)+`)
+			and (fencing_token = 0 or `+among(in.Idempotent)+`)`+also+`
 		order by id limit 1 `+tx.Dialect().SkipLocks, args...)
 	return row, err
 }
@@ -159,30 +181,15 @@ func (op *Operator) deniedNow(ctx context.Context, tx core.Tx, row intentRow) (b
 	if err != nil {
 		return false, err
 	}
-	zone, err := core.LoadZone(ws.Zone)
+	j, err := op.evaluate(ctx, tx, ws, row.RecordedBy, row.action(), row.ID)
 	if err != nil {
 		return false, err
 	}
-	policy, err := op.policies.at(ctx, tx)
-	if err != nil {
-		return false, err
+	if j.verdict.Effect == gate.Deny {
+		return true, op.storeMoves(ctx, tx, row, gate.StatusCancelled, "The policy of "+j.verdict.PolicyVersion+" denies it: "+strings.Join(j.denials(), " ")+row.mayHaveActed())
 	}
-	v := policy.Evaluate(row.action(), facts(ws, row.RecordedBy, tx.Now(), zone))
-	if v.Effect != gate.Deny {
-		return false, nil
-	}
-	return true, op.storeMoves(ctx, tx, row, gate.StatusCancelled, "The policy of "+v.PolicyVersion+" denies it: "+strings.Join(denials(v), " ")+row.mayHaveActed())
-}
-
-// denials are the sentences of the rules that deny.
-func denials(v gate.Verdict) []string {
-	var out []string
-	for _, r := range v.Reasons {
-		if r.Effect == gate.Deny {
-			out = append(out, r.Text)
-		}
-	}
-	return out
+	// A policy that was loaded since may count what the one before did not.
+	return false, j.reserve(ctx, tx, row.ID, row.action())
 }
 
 // storePrincipal is written as the actor of what the store does by itself.
@@ -195,15 +202,19 @@ func (op *Operator) storeMoves(ctx context.Context, tx core.Tx, row intentRow, t
 	if err := changedOne(n, err); err != nil {
 		return err
 	}
-	return tx.Audit(ctx, op.storeAudit(ctx, tx, row, string(row.Status)+" -> "+string(to)))
+	if err := budgetsFollow(ctx, tx, row, to); err != nil {
+		return err
+	}
+	return tx.Audit(ctx, op.storeAudit(ctx, tx, row, to, ""))
 }
 
-func (op *Operator) storeAudit(ctx context.Context, tx core.Tx, row intentRow, outcome string) core.AuditRow {
+func (op *Operator) storeAudit(ctx context.Context, tx core.Tx, row intentRow, to gate.Status, more string) core.AuditRow {
 	var account int64
 	// The project is there: the intent refers to it.
 	_ = tx.Get(ctx, &account, `select account_id from reeve_projects where id = $1`, row.ProjectID)
-	return core.AuditRow{AccountID: account, ProjectID: row.ProjectID, Principal: storePrincipal, Via: core.ViaStore, Action: "sweep",
-		Verdict: core.VerdictDone, IntentID: row.ID, Digest: row.Digest, PolicyVersion: row.PolicyVersion, Outcome: outcome}
+	audit := core.AuditRow{AccountID: account, ProjectID: row.ProjectID, Principal: storePrincipal, Via: core.ViaStore, Action: "sweep",
+		Verdict: core.VerdictDone, IntentID: row.ID, Digest: row.Digest, PolicyVersion: row.PolicyVersion}
+	return audit.Moved(string(row.Status), string(to), more)
 }
 
 func (op *Operator) hold(ctx context.Context, tx core.Tx, p Principal, row intentRow, lease time.Duration, idempotent bool) (*Job, error) {
@@ -220,8 +231,7 @@ func (op *Operator) hold(ctx context.Context, tx core.Tx, p Principal, row inten
 	}
 	audit := principalAudit(ctx, p, "claim")
 	audit.IntentID, audit.Digest, audit.PolicyVersion = row.ID, row.Digest, row.PolicyVersion
-	audit.Outcome = string(row.Status) + " -> executing under token " + itoa(held.Token)
-	if err := tx.Audit(ctx, audit); err != nil {
+	if err := tx.Audit(ctx, audit.Moved(string(row.Status), string(gate.StatusExecuting), " under token "+itoa(held.Token))); err != nil {
 		return nil, err
 	}
 	now, err := findIntent(ctx, tx, row.ProjectID, row.ID, "")
@@ -285,7 +295,7 @@ type ReportInput struct {
 // Report settles a job by its holder. The same report again answers the same
 // row; one under an old fencing token is refused with ErrStaleToken.
 func (op *Operator) Report(ctx context.Context, p Principal, in ReportInput) (Intent, error) {
-	return op.act(ctx, func(tx core.Tx) (Intent, error) { return op.report(ctx, tx, p, in) })
+	return op.move(ctx, func(tx core.Tx) (Intent, error) { return op.report(ctx, tx, p, in) })
 }
 
 func (op *Operator) report(ctx context.Context, tx core.Tx, p Principal, in ReportInput) (Intent, error) {
@@ -316,9 +326,12 @@ func (op *Operator) report(ctx context.Context, tx core.Tx, p Principal, in Repo
 	if n == 0 {
 		return Intent{}, row.staleToken()
 	}
+	if err := budgetsFollow(ctx, tx, row, Status(in.Status)); err != nil {
+		return Intent{}, err
+	}
 	audit := principalAudit(ctx, p, "report")
-	audit.IntentID, audit.Digest, audit.PolicyVersion, audit.Outcome = in.ID, row.Digest, row.PolicyVersion, "executing -> "+in.Status
-	if err := tx.Audit(ctx, audit); err != nil {
+	audit.IntentID, audit.Digest, audit.PolicyVersion = in.ID, row.Digest, row.PolicyVersion
+	if err := tx.Audit(ctx, audit.Moved(string(gate.StatusExecuting), in.Status, "")); err != nil {
 		return Intent{}, err
 	}
 	now, err := findIntent(ctx, tx, p.ProjectID(), in.ID, "")

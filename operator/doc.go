@@ -81,7 +81,18 @@
 // A decision against the caller is a [*Refusal]: errors.Is tells its reason by
 // the sentinels ([ErrNotFound], [ErrDigestMismatch], [ErrAlreadySettled], …),
 // errors.As its details. Any other error is the database's or the context's.
-// [ErrVersionRace] and [ErrUnavailable] alone are worth trying again.
+// [ErrVersionRace] and [ErrUnavailable] alone are worth trying again;
+// [ErrAuditUnsealed] says that the act stands and is not sealed yet.
+//
+// # The record
+//
+// Whatever is done or refused is a row of the record. Where the database has an
+// audit key ([Options].AuditKey), each row is sealed: [Operator.Tend] and
+// [Operator.Work] do so every second, [Operator.Seal] does so now, and a person's
+// act answers once its own row is sealed. A worker takes up only what was approved
+// under a seal. [Operator.ExportAudit] writes an account's log, and [VerifyAudit]
+// shows by that alone that nobody changed it. An act by way of an XTx method cannot
+// be sealed before the caller commits.
 //
 // # Notices
 //

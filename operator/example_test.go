@@ -1,6 +1,7 @@
 package operator_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -223,4 +224,32 @@ func ExampleOperator_Settle() {
 	// Output:
 	// unknown
 	// succeeded The letter is there.
+}
+
+// The record of what was done is exported, and verified by somebody who has nothing
+// but the file and the public key.
+func ExampleVerifyAudit() {
+	op, agent, owner, stop := start()
+	defer stop()
+	ctx := context.Background()
+	intent, err := op.RecordIntent(ctx, agent, plan())
+	check(err)
+	_, err = op.Approve(ctx, owner, operator.ActInput{ID: intent.ID, Digest: intent.Digest})
+	check(err)
+	var file bytes.Buffer
+	check(op.ExportAudit(ctx, "", &file))
+	key, err := op.SealedBy(ctx)
+	check(err)
+
+	known := &operator.VerifyAuditOptions{Keys: []operator.AuditPublicKey{key}}
+	report, err := operator.VerifyAudit(bytes.NewReader(file.Bytes()), known)
+	check(err)
+	fmt.Println(report.Origin, report.Trusted)
+
+	tidied := bytes.Replace(file.Bytes(), []byte(`"human:owner"`), []byte(`"human:other"`), 1)
+	_, err = operator.VerifyAudit(bytes.NewReader(tidied), known)
+	fmt.Println(errors.Is(err, operator.ErrAuditAltered))
+	// Output:
+	// reeve/default true
+	// true
 }

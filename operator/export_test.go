@@ -2,6 +2,9 @@ package operator
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"time"
 
 	"github.com/reeve-go/reeve/operator/internal/core"
 )
@@ -38,8 +41,31 @@ func (op *Operator) Questions(project int64) map[string]func(context.Context, Qu
 			return err
 		}),
 		"a claim": ask(func(ctx context.Context, tx core.Tx) error {
-			_, err := nextReady(ctx, tx, project, ClaimInput{Types: []string{"note", "spend"}, Idempotent: []string{"note"}})
+			_, err := nextReady(ctx, tx, project, ClaimInput{Types: []string{"note", "spend"}, Idempotent: []string{"note"}}, false)
 			return err
+		}),
+		"a claim where the record is sealed": ask(func(ctx context.Context, tx core.Tx) error {
+			_, err := nextReady(ctx, tx, project, ClaimInput{Types: []string{"note", "spend"}, Idempotent: []string{"note"}}, true)
+			return err
+		}),
+		"a log with rows to seal": ask(func(ctx context.Context, tx core.Tx) error {
+			_, err := nextUnsealed(ctx, tx, -1)
+			if errors.Is(err, sql.ErrNoRows) {
+				return nil // another question has numbered them
+			}
+			return err
+		}),
+		"a batch to seal": ask(func(ctx context.Context, tx core.Tx) error {
+			var batch []numbered
+			return tx.Select(ctx, &batch, numberQuery, 20_000, 1, sealBatch)
+		}),
+		"whether a row is sealed": ask(func(ctx context.Context, tx core.Tx) error {
+			_, err := isSealed(ctx, tx, 5)
+			return err
+		}),
+		"a page of a sealed log": ask(func(ctx context.Context, tx core.Tx) error {
+			var rows []auditRow
+			return tx.Select(ctx, &rows, exportQuery, 1, 500, 500+exportBatch)
 		}),
 		"a reclaim": ask(func(ctx context.Context, tx core.Tx) error { _, err := op.reclaim(ctx, tx); return err }),
 		"a sweep":   ask(func(ctx context.Context, tx core.Tx) error { _, err := op.expire(ctx, tx); return err }),
@@ -60,4 +86,12 @@ func (op *Operator) Questions(project int64) map[string]func(context.Context, Qu
 			return err
 		}),
 	}
+}
+
+// Hurry makes an act wait no longer than this for a seal that somebody else has to make.
+func (op *Operator) Hurry(patience time.Duration) { op.seals.patience = patience }
+
+// BetweenBatches calls f before each batch that is sealed.
+func (op *Operator) BetweenBatches(f func()) {
+	op.seals.between = func(context.Context) { f() }
 }

@@ -210,3 +210,12 @@ func statusOf(t testing.TB, db *sql.DB, id int64) string {
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// refusalOf is the refusal in an error, or nil.
+func refusalOf(err error) *operator.Refusal {
+	var r *operator.Refusal
+	if !errors.As(err, &r) {
+		return nil
+	}
+	return r
+}

@@ -2,7 +2,9 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -23,6 +25,7 @@ type Operator struct {
 	granted  time.Duration
 	changes  *signal
 	stopped  *stopper
+	seals    *sealer
 }
 
 // Options adjusts an Operator. The zero value is good for production.
@@ -32,34 +35,39 @@ type Options struct {
 	Logger  *slog.Logger  // nil: nothing is logged
 	Pending time.Duration // how long an intent waits for a person; 0: 24 h
 	Granted time.Duration // how long an approval waits for a worker; 0: 24 h
+	// AuditKey is the file of the key that seals the record. Where the database has
+	// none registered yet, it is made if it is not there, and registered. "": with
+	// OpenDir, audit.key in the folder; with OpenPostgres none, and this process
+	// seals nothing: once another one has registered a key, a person's act here
+	// waits for that one to seal it.
+	AuditKey string
+
+	keyLost bool // the registered key's file is lost: put another in its place
 }
 
 // OpenDir opens the embedded SQLite database in the folder dir, making both
 // where they do not exist yet.
 func OpenDir(ctx context.Context, dir string, opts *Options) (*Operator, error) {
 	o := opts.filled()
-	if err := o.check(); err != nil {
-		return nil, err
-	}
 	db, err := sqlstore.OpenSQLite(ctx, dir, o.Clock)
 	if err != nil {
 		return nil, err
 	}
-	return newOperator(db, o), nil
+	if o.AuditKey == "" {
+		o.AuditKey = filepath.Join(dir, AuditKeyName)
+	}
+	return newOperator(ctx, db, o)
 }
 
 // OpenPostgres opens a PostgreSQL database by its postgres:// URL. Any number of
 // processes may work on one.
 func OpenPostgres(ctx context.Context, url string, opts *Options) (*Operator, error) {
 	o := opts.filled()
-	if err := o.check(); err != nil {
-		return nil, err
-	}
 	db, err := sqlstore.OpenPostgres(ctx, url, o.Clock)
 	if err != nil {
 		return nil, err
 	}
-	return newOperator(db, o), nil
+	return newOperator(ctx, db, o)
 }
 
 // Open opens whichever database where names: a postgres:// URL, else a folder.
@@ -90,17 +98,13 @@ func (o *Options) filled() Options {
 	return out
 }
 
-// check refuses a policy that this version could only half obey. Without it every
-// spend under such a rule would be held back, and nobody would know why.
-func (o Options) check() error {
-	if o.Policy == nil {
-		return nil
+func newOperator(ctx context.Context, db *core.DB, o Options) (*Operator, error) {
+	op := &Operator{db: db, policies: &policies{fixed: o.Policy}, log: o.Logger, pending: o.Pending, granted: o.Granted, changes: newSignal(), stopped: newStopper(),
+		seals: &sealer{file: o.AuditKey}}
+	if err := op.openAuditKey(ctx, o.keyLost); err != nil {
+		return nil, errors.Join(err, db.Close())
 	}
-	return CheckPolicy(o.Policy)
-}
-
-func newOperator(db *core.DB, o Options) *Operator {
-	return &Operator{db: db, policies: &policies{fixed: o.Policy}, log: o.Logger, pending: o.Pending, granted: o.Granted, changes: newSignal(), stopped: newStopper()}
+	return op, nil
 }
 
 // Close closes the database. Calls under way end with an error.

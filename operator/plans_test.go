@@ -3,6 +3,7 @@ package operator_test
 import (
 	"context"
 	"database/sql"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -38,17 +39,22 @@ func TestWhatIsAskedOftenReadsAnIndexAndNeverAWholeTable(t *testing.T) {
 		db := operatortest.Database(t, w.Where)
 		crowd(t, w, db, store)
 		want := map[string][]string{
-			"what waits":                 {"reeve_intents_waiting"},
-			"a page":                     {"reeve_intents_page", "reeve_intents_pkey", "INTEGER PRIMARY KEY"},
-			"a page of what is pending":  {"reeve_intents_waiting"},
-			"one intent":                 {"reeve_intents_page", "reeve_intents_pkey", "INTEGER PRIMARY KEY"},
-			"a claim":                    {"reeve_intents_ready"},
-			"a reclaim":                  {"reeve_intents_leased"},
-			"a sweep":                    {"reeve_intents_lapsing"},
-			"the record of a project":    {"reeve_audit_page", "reeve_audit_pkey"},
-			"the record of an intent":    {"reeve_audit_intent"},
-			"the decisions of an intent": {"reeve_decisions_intent"},
-			"the responses to an intent": {"reeve_comments_intent"},
+			"what waits":                         {"reeve_intents_waiting"},
+			"a page":                             {"reeve_intents_page", "reeve_intents_pkey", "INTEGER PRIMARY KEY"},
+			"a page of what is pending":          {"reeve_intents_waiting"},
+			"one intent":                         {"reeve_intents_page", "reeve_intents_pkey", "INTEGER PRIMARY KEY"},
+			"a claim":                            {"reeve_intents_ready"},
+			"a claim where the record is sealed": {"reeve_intents_ready"},
+			"a log with rows to seal":            {"reeve_audit_unsealed"},
+			"a batch to seal":                    {"reeve_audit_unsealed"},
+			"whether a row is sealed":            {"reeve_audit_pkey", "INTEGER PRIMARY KEY"},
+			"a page of a sealed log":             {"reeve_audit_sealed"},
+			"a reclaim":                          {"reeve_intents_leased"},
+			"a sweep":                            {"reeve_intents_lapsing"},
+			"the record of a project":            {"reeve_audit_page", "reeve_audit_pkey"},
+			"the record of an intent":            {"reeve_audit_intent"},
+			"the decisions of an intent":         {"reeve_decisions_intent"},
+			"the responses to an intent":         {"reeve_comments_intent"},
 		}
 		asked := w.Questions(w.Agent.ProjectID())
 		for name, indexes := range want {
@@ -82,8 +88,8 @@ func crowd(t *testing.T, w *operatortest.World, db *sql.DB, store string) {
 	list := strings.Join(columns, ", ")
 	execute(t, db, `insert into reeve_intents (original, `+list+`) select 0, `+list+` from reeve_intents, `+series+` where id = $1`, done.ID)
 	execute(t, db, `insert into reeve_audit (account_id, project_id, at, principal, kind, via, action, args_digest, verdict, reason, layer,
-		intent_id, digest, policy_version, outcome, request_id)
-		select 1, 1, i, 'x', '', '', 'x', '', 'done', '', '', i, '', '', '', '' from `+series)
+		intent_id, digest, policy_version, outcome, request_id, seq)
+		select 1, 1, i, 'x', '', '', 'x', '', 'done', '', '', i, '', '', '', '', 1000 + i from `+series)
 	execute(t, db, `insert into reeve_decisions (project_id, intent_id, title, status, made_by, updated_by, via, digest, policy_version, note, created_at, updated_at)
 		select 1, i, '', 'rejected', 'x', 'x', '', 'x', '', '', 1, 1 from `+series+` where i <= 5000`)
 	execute(t, db, `insert into reeve_comments (project_id, intent_id, author, kind, via, body, created_at)
@@ -113,11 +119,14 @@ func usesOneOf(plan string, indexes []string) bool {
 	return false
 }
 
+// ofAQuery is a pass over what the statement itself made, and no table.
+var ofAQuery = regexp.MustCompile(`SCAN (batch|oldest|\(subquery-\d+\))\s*$`)
+
 // readsATable finds a pass over a table without an index, or a sort of what an
 // index would have given in order.
 func readsATable(plan string) bool {
 	for line := range strings.Lines(plan) {
-		scan := strings.Contains(line, "SCAN ") && !strings.Contains(line, "USING")
+		scan := strings.Contains(line, "SCAN ") && !strings.Contains(line, "USING") && !ofAQuery.MatchString(line)
 		if scan || strings.Contains(line, "Seq Scan") || strings.Contains(line, "TEMP B-TREE") {
 			return true
 		}

@@ -69,9 +69,9 @@ func (op *Operator) recordIntent(ctx context.Context, tx core.Tx, p Principal, i
 
 // judged is a well-formed action with the gate's verdict, ready to be stored.
 type judged struct {
+	judgement
 	ws           workspace
 	action       gate.Action
-	verdict      gate.Verdict
 	key, digest  string
 	day          string
 	expiresAt    time.Time
@@ -86,7 +86,6 @@ type judged struct {
 // judge checks an action's form and asks the gate. An action that is not
 // well-formed is refused as input and leaves no row.
 func (op *Operator) judge(ctx context.Context, tx core.Tx, ws workspace, principal string, a gate.Action) (judged, error) {
-	now := tx.Now()
 	a, err := wellFormedAction(a, ws.Currency)
 	if err != nil {
 		return judged{}, err
@@ -95,15 +94,11 @@ func (op *Operator) judge(ctx context.Context, tx core.Tx, ws workspace, princip
 	if err != nil {
 		return judged{}, actionRefusal(err)
 	}
-	zone, err := core.LoadZone(ws.Zone)
+	j, err := op.evaluate(ctx, tx, ws, principal, a, 0)
 	if err != nil {
 		return judged{}, err
 	}
-	policy, err := op.policies.at(ctx, tx)
-	if err != nil {
-		return judged{}, err
-	}
-	v := policy.Evaluate(a, facts(ws, principal, now, zone))
+	v, now := j.verdict, tx.Now()
 	if a.AmountCents == nil && v.Effect == gate.Deny && v.Matched(amountRule) {
 		return judged{}, core.Refuse(core.ReasonAmountMissing, "A %s states its amount: give amount_cents in whole minor units.", a.Type).With("field", "action.amount_cents")
 	}
@@ -114,17 +109,13 @@ func (op *Operator) judge(ctx context.Context, tx core.Tx, ws workspace, princip
 	if v.Effect == gate.Allow {
 		window = op.granted
 	}
-	return judged{ws: ws, action: a, verdict: v, key: gate.Key(a), digest: digest, day: core.Day(now, zone),
+	return judged{ws: ws, action: a, judgement: j, key: gate.Key(a), digest: digest, day: core.Day(now, j.zone),
 		expiresAt: now.Add(window)}, nil
 }
 
 // amountRule is the default policy's rule on a spend without an amount. Here that
 // is a fault of form, which the caller can correct, and leaves no row.
 const amountRule = "amount"
-
-func facts(ws workspace, principal string, now time.Time, zone *time.Location) gate.Facts {
-	return gate.Facts{Now: now, Zone: zone, Inside: stored(ws.Inside), Currency: ws.Currency, Principal: principal}
-}
 
 // wellFormedAction fills in what the action leaves to the account, and holds it
 // to the form that every stored action has.
@@ -169,9 +160,12 @@ func (n judged) insert(ctx context.Context, tx core.Tx) (id int64, err error) {
 		on conflict (project_id, day, idempotency_key) where original = 1 do nothing returning id`,
 		n.ws.ProjectID, n.day, n.key, n.digest, bit(n.original), n.action.Type, n.action.Title, n.action.Recipient,
 		cents, n.action.Currency, n.action.Body, listJSON(n.action.Labels), listJSON(n.action.TaintedBy), string(n.action.Data),
-		string(status), n.verdict.Effect.String(), listJSON(n.verdict.Texts()), listJSON(rules), n.verdict.PolicyVersion,
+		string(status), n.verdict.Effect.String(), listJSON(n.texts()), listJSON(rules), n.verdict.PolicyVersion,
 		quorum, listJSON(n.verdict.Approval.From), n.recordedBy, string(n.recordedKind), n.runID, expiresAt, orNull(n.supersedes), orNull(n.reissues),
 		settledBy, settledAt, tx.Micros())
+	if err == nil && n.verdict.Effect == gate.Allow {
+		err = n.reserve(ctx, tx, id, n.action)
+	}
 	return id, err
 }
 
@@ -181,8 +175,8 @@ func (op *Operator) recorded(ctx context.Context, tx core.Tx, ws workspace, id i
 	if err != nil {
 		return Intent{}, err
 	}
-	audit.IntentID, audit.Digest, audit.PolicyVersion, audit.Outcome = id, row.Digest, row.PolicyVersion, "-> "+string(row.Status)
-	if err := tx.Audit(ctx, audit); err != nil {
+	audit.IntentID, audit.Digest, audit.PolicyVersion, audit.PolicyDecision = id, row.Digest, row.PolicyVersion, row.PolicyDecision
+	if err := tx.Audit(ctx, audit.Moved("", string(row.Status), "")); err != nil {
 		return Intent{}, err
 	}
 	out := row.intent()

@@ -78,7 +78,10 @@ func (op *Operator) reclaim(ctx context.Context, tx core.Tx) (int, error) {
 		if err := changedOne(n, err); err != nil {
 			return 0, err
 		}
-		if err := tx.Audit(ctx, op.storeAudit(ctx, tx, row, "executing -> "+string(to)+": the lease lapsed")); err != nil {
+		if err := budgetsFollow(ctx, tx, row, to); err != nil {
+			return 0, err
+		}
+		if err := tx.Audit(ctx, op.storeAudit(ctx, tx, row, to, ": the lease lapsed")); err != nil {
 			return 0, err
 		}
 	}
@@ -94,14 +97,19 @@ func (r intentRow) mayHaveActed() string {
 	return " A worker held it before and did not report: it may have been carried out."
 }
 
-// Tend sweeps every period until ctx ends. Every process that serves runs one.
+// Tend sweeps every period until ctx ends, and seals what is new in the record at
+// least every second. Every process that serves runs one.
 func (op *Operator) Tend(ctx context.Context, period time.Duration) {
 	tick := time.NewTicker(period)
 	defer tick.Stop()
+	seal := time.NewTicker(min(period, sealEvery))
+	defer seal.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-seal.C:
+			op.keepSealed(ctx)
 		case <-tick.C:
 			if _, err := op.Sweep(ctx); err != nil && ctx.Err() == nil {
 				op.log.Error("sweep failed", "error", err)

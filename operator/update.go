@@ -36,7 +36,7 @@ func (op *Operator) UpdateIntent(ctx context.Context, p Principal, in UpdateInte
 		}
 		return op.Report(ctx, p, ReportInput{ID: in.ID, FencingToken: *in.FencingToken, Status: in.Status, Outcome: outcome})
 	}
-	return op.act(ctx, func(tx core.Tx) (Intent, error) { return op.cancel(ctx, tx, p, in.ID, outcome) })
+	return op.move(ctx, func(tx core.Tx) (Intent, error) { return op.cancel(ctx, tx, p, in.ID, outcome) })
 }
 
 // CancelTx withdraws an intent within a transaction that the caller owns.
@@ -65,15 +65,21 @@ func (op *Operator) cancel(ctx context.Context, tx core.Tx, p Principal, id int6
 	if !gate.CanMove(row.Status, gate.StatusCancelled, gate.ByRecorder) {
 		return Intent{}, row.refuse(core.ReasonTransition, "Intent %d is %s; it can no longer be withdrawn.", id, row.Status).With("status", row.Status)
 	}
+	if at := row.lapses(); at != nil && !tx.Now().Before(*at) {
+		return Intent{}, op.refuseLapsed(ctx, tx, row) // it ended before anybody withdrew it
+	}
 	n, err := tx.Exec(ctx, `update reeve_intents set status = 'cancelled', settled_by = $1, settled_at = $2, updated_at = $2,
 			expires_at = null, outcome = nullif($3, '') where id = $4 and status = $5 and recorded_by = $1`,
 		p.ID(), tx.Micros(), outcome+row.mayHaveActed(), id, string(row.Status))
 	if err := changedOne(n, err); err != nil {
 		return Intent{}, err
 	}
+	if err := budgetsFollow(ctx, tx, row, gate.StatusCancelled); err != nil {
+		return Intent{}, err
+	}
 	audit := principalAudit(ctx, p, "cancel")
-	audit.IntentID, audit.Digest, audit.PolicyVersion, audit.Outcome = id, row.Digest, row.PolicyVersion, string(row.Status)+" -> cancelled"
-	if err := tx.Audit(ctx, audit); err != nil {
+	audit.IntentID, audit.Digest, audit.PolicyVersion = id, row.Digest, row.PolicyVersion
+	if err := tx.Audit(ctx, audit.Moved(string(row.Status), string(gate.StatusCancelled), "")); err != nil {
 		return Intent{}, err
 	}
 	now, err := findIntent(ctx, tx, p.ProjectID(), id, "")

@@ -20,6 +20,20 @@ import (
 
 var walkSeed = flag.Uint64("walk-seed", 0, "seed of the random walk; 0: a new one each time")
 
+// bounded is twoPeople with money bounded in every way: what an allow may spend, the
+// account, and each principal.
+const bounded = twoPeople + `
+  - id: small
+    match: {types: [spend], amount: {currency: USD, max: 100}}
+    effect: allow
+    instead_of: [spending]
+    reason: A dollar is settled.
+    budget: {window: week, currency: USD, max: 1000}
+caps:
+  - {currency: USD, max: 1000000, window: day}
+  - {currency: USD, max: 5000000, window: month, each: principal}
+`
+
 // walk is a random sequence of everything that an agent, a worker, two people,
 // and time can do. It knows nothing of what should succeed: what it checks is
 // what must be true after each step, whatever the step was.
@@ -47,7 +61,7 @@ func TestWhateverHappensOnlyTheLifecyclesMovesAreSeen(t *testing.T) {
 		steps = 100
 	}
 	operatortest.EachStore(t, func(t *testing.T, store string) {
-		w := &walk{World: operatortest.New(t, store, &operator.Options{Policy: policy(t, twoPeople)}),
+		w := &walk{World: operatortest.New(t, store, &operator.Options{Policy: policy(t, bounded)}),
 			r: rand.New(rand.NewPCG(seed, 1)), tokens: map[int64]int64{}, at: map[int64]gate.Status{},
 			ended: map[int64]string{}, judged: map[string]string{}, types: []string{"note", "spend", "job", "policy_change"}}
 		w.db = operatortest.Database(t, w.Where)
@@ -184,6 +198,7 @@ func (w *walk) check(t *testing.T, after string) {
 		w.at[intent] = to
 	}
 	w.checkRows(t, after)
+	sameBudgets(t, w.db)
 	w.checkDecisions(t, after)
 }
 

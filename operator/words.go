@@ -102,11 +102,13 @@ var (
 	ErrApproverNotAllowed  error = &Refusal{Reason: core.ReasonApproverNotAllowed}
 	ErrEditChangesKind     error = &Refusal{Reason: core.ReasonEditChangesKind}
 	ErrDenied              error = &Refusal{Reason: core.ReasonDenied}
+	ErrBudget              error = &Refusal{Reason: core.ReasonBudget}
 	ErrStaleToken          error = &Refusal{Reason: core.ReasonStaleToken}
 	ErrDecisionSettled     error = &Refusal{Reason: core.ReasonDecisionSettled}
 	ErrTaken               error = &Refusal{Reason: core.ReasonTaken}
 	ErrVersionRace         error = &Refusal{Reason: core.ReasonVersionRace}
 	ErrUnavailable         error = &Refusal{Reason: core.ReasonUnavailable}
+	ErrAuditUnsealed       error = &Refusal{Reason: core.ReasonAuditUnsealed}
 )
 
 // Scopes lists every scope that a credential can have.

@@ -38,12 +38,14 @@ type WorkOptions struct {
 
 // Work claims intents of the types that handlers names and carries each out,
 // one at a time, until ctx ends or, with Once, nothing is ready. While a handler
-// runs its lease is extended; a worker that dies leaves it to lapse.
+// runs its lease is extended; a worker that dies leaves it to lapse. Meanwhile the
+// record is sealed, where this process has the key.
 func (op *Operator) Work(ctx context.Context, p Principal, handlers map[string]Handler, opts *WorkOptions) error {
 	w, err := op.worker(p, handlers, opts)
 	if err != nil {
 		return err
 	}
+	defer op.sealBeside(ctx)()
 	poll := time.NewTicker(w.poll)
 	defer poll.Stop()
 	for {

@@ -111,7 +111,7 @@ func TestAGetHasNoBody(t *testing.T) {
 	h := newHouse(t, "sqlite", nil)
 	for _, d := range h.doings() {
 		if d.method == http.MethodGet {
-			h.as(operator.KindAgent, "GET", d.address(1), `{"limit":1}`).refused(t, 400, "invalid_value")
+			h.as(d.kinds[0], "GET", d.address(1), `{"limit":1}`).refused(t, 400, "invalid_value")
 		}
 	}
 }

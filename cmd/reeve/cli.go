@@ -30,17 +30,21 @@ Exit codes: 0 done, 1 refused or failed, 2 the command was not understood.`
 
 // cli is every subcommand, in the order in which somebody new meets them.
 type cli struct {
-	Serve   serveCmd   `cmd:"" help:"Serve agents over MCP and REST, and people over REST."`
-	Init    initCmd    `cmd:"" help:"Make the database and the first two credentials, without serving."`
-	Inbox   inboxCmd   `cmd:"" help:"See what waits for you, and decide it."`
-	Work    workCmd    `cmd:"" help:"Carry out what was approved, by your own commands or addresses."`
-	Comment commentCmd `cmd:"" help:"Record your own words."`
-	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Connect an agent whose host starts a command: MCP over standard input and output."`
-	Token   tokenCmd   `cmd:"" help:"Make, list, rotate and revoke credentials."`
-	People  peopleCmd  `cmd:"" help:"Keep the list of people who may decide."`
-	Project projectCmd `cmd:"" help:"Keep the projects of the account."`
-	Policy  policyCmd  `cmd:"" help:"Show the policy, and check a policy file."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Serve    serveCmd    `cmd:"" help:"Serve agents over MCP and REST, and people over REST."`
+	Init     initCmd     `cmd:"" help:"Make the database and the first two credentials, without serving."`
+	Inbox    inboxCmd    `cmd:"" help:"See what waits for you, and decide it."`
+	Work     workCmd     `cmd:"" help:"Carry out what was approved, by your own commands or addresses."`
+	Comment  commentCmd  `cmd:"" help:"Record your own words."`
+	MCP      mcpCmd      `cmd:"" name:"mcp" help:"Connect an agent whose host starts a command: MCP over standard input and output."`
+	Token    tokenCmd    `cmd:"" help:"Make, list, rotate and revoke credentials."`
+	People   peopleCmd   `cmd:"" help:"Keep the list of people who may decide."`
+	Project  projectCmd  `cmd:"" help:"Keep the projects of the account."`
+	Standing standingCmd `cmd:"" help:"Keep your standing approvals: what you allow from now on."`
+	Freeze   freezeCmd   `cmd:"" help:"Stop everything that reaches outside, at once."`
+	Unfreeze unfreezeCmd `cmd:"" help:"Lift a freeze."`
+	Policy   policyCmd   `cmd:"" help:"Show the policy, and check a policy file."`
+	Audit    auditCmd    `cmd:"" help:"Export the sealed record, verify one, and keep its key."`
+	Version  versionCmd  `cmd:"" help:"Print the version."`
 }
 
 // run is the whole program: it returns the exit code.

@@ -26,6 +26,7 @@ const databaseFile = "reeve.db"
 type database struct {
 	Dir         string `default:"./reeve-data" placeholder:"DIR" help:"Folder of the embedded database; ${default} when left out."`
 	DatabaseURL string `name:"database-url" placeholder:"URL" help:"PostgreSQL in place of the folder, as postgres://user@host/database. Where it holds a password, set it in the environment: everybody on the machine can see arguments."`
+	AuditKey    string `placeholder:"FILE" help:"The key that seals the record; audit.key in the folder when left out. On PostgreSQL this command seals nothing without it, and leaves that to \"reeve serve\"."`
 }
 
 // where is the folder or the URL. The one given as a flag wins over the one in
@@ -86,7 +87,12 @@ func (d database) at(ctx context.Context, where string, opts *operator.Options) 
 	if opts == nil {
 		opts = &operator.Options{}
 	}
+	opts.AuditKey = d.AuditKey
 	op, err := operator.Open(ctx, where, opts)
+	var key *operator.AuditKeyError
+	if errors.As(err, &key) {
+		return nil, err
+	}
 	if err == nil || where == d.DatabaseURL {
 		return op, err
 	}
@@ -106,6 +112,18 @@ func cause(err error) error {
 	return err
 }
 
+// keyFile is the file of the audit key for a command that has to have one, also on
+// PostgreSQL.
+func (d database) keyFile(k *kong.Context) string {
+	if d.AuditKey != "" {
+		return d.AuditKey
+	}
+	if where, err := d.where(k); err != nil || where != d.DatabaseURL {
+		return "" // the library's own: in the folder of the database
+	}
+	return filepath.Join(d.folder(), operator.AuditKeyName)
+}
+
 // readPolicy reads and checks a policy file, before anything is opened or made.
 func readPolicy(file string) (text []byte, policy *gate.Policy, err error) {
 	text, err = os.ReadFile(file)
@@ -116,5 +134,5 @@ func readPolicy(file string) (text []byte, policy *gate.Policy, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("the policy file is not valid:\n%w", err)
 	}
-	return text, policy, operator.CheckPolicy(policy)
+	return text, policy, nil
 }

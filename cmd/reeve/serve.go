@@ -48,7 +48,7 @@ func (*serveCmd) Help() string {
     reeve serve --notify 'exec:jq -r .payload.title | mail -s "Something waits" you@example.com'
     REEVE_DATABASE_URL=postgres://reeve@db/reeve reeve serve
 
-Any number of servers may run on one database. SIGINT and SIGTERM stop it once what is under way has been answered.`
+Any number of servers may run on one database. On PostgreSQL each needs a copy of the audit key, which the first one makes in ./reeve-data/audit.key, or --audit-key. SIGINT and SIGTERM stop it once what is under way has been answered.`
 }
 
 func (s *serveCmd) Run(k *kong.Context, c console) error {
@@ -81,6 +81,7 @@ func (s *serveCmd) serve(ctx context.Context, k *kong.Context, c console) error 
 		return err
 	}
 	defer listener.Close()
+	s.AuditKey = s.keyFile(k)
 	op, err := s.make(ctx, k, &operator.Options{Logger: slog.New(slog.NewJSONHandler(c.err, nil))})
 	if err != nil {
 		return err
@@ -109,7 +110,9 @@ func (s *serveCmd) serve(ctx context.Context, k *kong.Context, c console) error 
 		}
 	}
 	s.warn(c, op.Logger(), listener.Addr())
-	fmt.Fprintf(c.out, "reeve is ready on %s (MCP at /mcp, REST at /v1, %s in %s)\n", url, op.Database(), s.named(where))
+	key, public := op.AuditKey()
+	fmt.Fprintf(c.out, "The record is sealed by %s (%s).\n", public, visibleLine(key))
+	fmt.Fprintf(c.out, "reeve is ready on %s (MCP at /mcp, REST at /v1, %s in %s, audit key in %s)\n", url, op.Database(), s.named(where), visibleLine(key))
 	return s.until(ctx, op, server, listener, notify)
 }
 

@@ -98,18 +98,21 @@ func text(way []*ssa.Function) string {
 	return strings.Join(lines, "\n\t-> ")
 }
 
-// takers is the way to the nearest function that takes or makes a Person; only
-// its end where the graph has none, because its type is known at run time and its
-// methods could be called by reflection.
+// takers is the way to the nearest function that takes or makes a Person. Only its
+// end, where the graph has none: its receiver's type is known at run time, and so
+// it might be called by reflection. A Person's own methods are left out then. Any
+// method that has a Person for an argument makes the type known, and that brings
+// no value of it; what such a method would call is in the graph all the same.
 func (p *program) takers(r *rta.Result, roots []*ssa.Function, leave func(*ssa.Function) bool) []*ssa.Function {
 	bad := func(f *ssa.Function) bool { return p.person.takes(f) || p.person.makes(f) }
 	if way := from(r.CallGraph, roots, leave).first(bad); way != nil {
 		return way
 	}
+	alone := steps{}
 	for f := range r.Reachable {
-		if bad(f) {
-			return []*ssa.Function{f}
+		if receiver := f.Signature.Recv(); receiver == nil || !p.person.is(receiver.Type()) {
+			alone[f] = nil
 		}
 	}
-	return nil
+	return alone.first(bad)
 }

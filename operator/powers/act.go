@@ -137,6 +137,13 @@ func (s *Schedule) runAct(ctx context.Context, c Caller, a *Act, raw []byte) (ou
 	return a.person(ctx, s.op, person, in)
 }
 
+// nothing is the input of an act that needs no words.
+type nothing struct{}
+
+func listStanding(op *operator.Operator, ctx context.Context, p operator.Person, _ nothing) (operator.StandingList, error) {
+	return op.StandingApprovals(ctx, p)
+}
+
 func actRows() []*Act {
 	decide := []operator.Scope{operator.ScopeIntentsDecide}
 	on := func(verb, title, what string) ActSpec {
@@ -152,6 +159,16 @@ func actRows() []*Act {
 		byPerson(on("revoke", "Revoke", "Takes it back before a worker has claimed it."), (*operator.Operator).Revoke),
 		byPerson(on("settle", "Settle", "Says what really became of an unknown one."), (*operator.Operator).Settle),
 		byPerson(on("reissue", "Reissue", "Gives a rejected, failed or expired one another chance, as a new intent."), (*operator.Operator).Reissue),
+		byPerson(ActSpec{Name: "list_standing_approvals", Title: "List standing approvals", What: "Lists the standing approvals of the project, those that ended too.",
+			Method: "GET", Path: "/v1/standing-approvals", Scopes: decide}, listStanding),
+		byPerson(ActSpec{Name: "give_standing_approval", Title: "Give a standing approval", What: "Makes the person's own rule: what is allowed from now on, how far, and until when.",
+			Method: "POST", Path: "/v1/standing-approvals", Scopes: decide}, (*operator.Operator).StandingApproval),
+		byPerson(ActSpec{Name: "revoke_standing_approval", Title: "Take a standing approval back", What: "Ends it, from the next judgement on.",
+			Method: "DELETE", Path: "/v1/standing-approvals/{id}", Scopes: decide}, (*operator.Operator).RevokeStanding),
+		byPerson(ActSpec{Name: "freeze", Title: "Freeze", What: "Stops every claim of an outward intent at once.",
+			Method: "POST", Path: "/v1/freeze", Scopes: decide}, (*operator.Operator).Freeze),
+		byPerson(ActSpec{Name: "unfreeze", Title: "Lift a freeze", What: "Lets outward intents be claimed again. An owner or an admin does it.",
+			Method: "POST", Path: "/v1/unfreeze", Scopes: decide}, (*operator.Operator).Unfreeze),
 		byPerson(ActSpec{Name: "comment", Title: "Comment", What: "Records the person's words.", Method: "POST", Path: "/v1/comments",
 			Scopes: []operator.Scope{operator.ScopeCommentsWrite}}, (*operator.Operator).Comment),
 		byWorker(ActSpec{Name: "claim_work", Title: "Claim", What: "Holds the oldest intent that is ready and of one of these types.",

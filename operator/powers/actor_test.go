@@ -52,6 +52,9 @@ func badActors() map[string]string {
 // withActor puts an actor before and behind the other members.
 func withActor(args map[string]any, actor string) []string {
 	whole := text(args)
+	if whole == "{}" {
+		return []string{`{"actor":` + actor + "}", `{"act\u006fr":` + actor + "}"}
+	}
 	return []string{`{"actor":` + actor + "," + whole[1:], whole[:len(whole)-1] + `,"act\u006fr":` + actor + "}"}
 }
 

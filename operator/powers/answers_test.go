@@ -236,6 +236,11 @@ func (w *world) wholeDay(t *testing.T, hold func(string, []byte, reply)) {
 	tool(w.looking(), agent, `{}`)
 	tool(w.looking(), agent, `{"limit":1}`)
 	tool(w.looking(), agent, `{"status":"unknown","limit":100}`)
+	for _, a := range w.Acts() { // what is about no intent, in the order of the table
+		if slices.Contains(a.Kinds, operator.KindHuman) && !strings.Contains(a.Path, "/intents/") {
+			hold(a.Name, a.OutputSchema, w.do(owner, a, text(w.actArgs(a))))
+		}
+	}
 }
 
 // carriesOut takes two jobs, reports on one and loses the other.

@@ -1,11 +1,13 @@
 package powers_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/reeve-go/reeve/operator"
 	"github.com/reeve-go/reeve/operator/powers"
@@ -29,6 +31,12 @@ func (w *world) actArgs(a *powers.Act) map[string]any {
 	out := w.object(s)
 	var in operator.Intent
 	w.fill(out, a.Path, func() int64 { in = w.intent(w.full(operator.KindAgent)); return in.ID }, nil)
+	if properties(s)["instead_of"] != nil { // of what the policy in force has
+		maps.Copy(out, map[string]any{"types": []any{"send"}, "instead_of": []any{"messages"}})
+	}
+	if strings.Contains(a.Path, "/standing-approvals/") {
+		out["id"] = w.standing()
+	}
 	if properties(s)["digest"] != nil {
 		out["digest"] = in.Digest
 	}
@@ -48,6 +56,17 @@ func (w *world) fill(out map[string]any, path string, intent, decision func() in
 		return
 	}
 	out["id"] = intent()
+}
+
+// standing is the number of a standing approval that was just given.
+func (w *world) standing() int64 {
+	w.t.Helper()
+	given, err := w.StandingApproval(context.Background(), w.Owner, operator.StandingInput{Types: []string{"send"}, InsteadOf: []string{"messages"},
+		Until: w.Clock.Now().Add(time.Hour), Reason: "for the sweep"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return given.ID
 }
 
 func properties(s map[string]any) map[string]any {
@@ -90,6 +109,9 @@ func (w *world) value(s map[string]any) any {
 		return 1
 	case "boolean":
 		return true
+	}
+	if s["format"] == "date-time" {
+		return w.Clock.Now().Add(time.Hour).Format(time.RFC3339)
 	}
 	w.count++
 	return fmt.Sprintf("w%d", w.count)

@@ -35,6 +35,7 @@ type Tx struct {
 	dialect Dialect
 	now     time.Time
 	after   *[]func()
+	audited *Audited // nil in a transaction that belongs to somebody else
 }
 
 // Now is the moment of the transaction, the same for every row it writes.
@@ -215,7 +216,7 @@ func (db *DB) tryTx(ctx context.Context, w wait, f func(Tx) error) error {
 	// A panic in f unwinds through here: its transaction must not survive it.
 	defer sqlTx.Rollback()
 	var after []func()
-	tx := Tx{q: sqlTx, dialect: db.Dialect, now: db.now(), after: &after}
+	tx := Tx{q: sqlTx, dialect: db.Dialect, now: db.now(), after: &after, audited: new(Audited)}
 	if err := f(tx); err != nil {
 		return err
 	}

@@ -66,11 +66,13 @@ const (
 	ReasonApproverNotAllowed  Reason = "approver_not_allowed"
 	ReasonEditChangesKind     Reason = "edit_changes_kind"
 	ReasonDenied              Reason = "denied_by_policy"
+	ReasonBudget              Reason = "budget_exceeded"
 	ReasonDecisionSettled     Reason = "decision_settled"
 	ReasonTaken               Reason = "name_taken"
 	ReasonLastOwner           Reason = "last_owner"
 	ReasonVersionRace         Reason = "version_race"
 	ReasonUnavailable         Reason = "unavailable"
+	ReasonAuditUnsealed       Reason = "audit_unsealed"
 	ReasonInternal            Reason = "internal_error"
 )
 
@@ -125,11 +127,13 @@ var reasonTable = []ReasonInfo{
 	{ReasonApproverNotAllowed, LayerPolicy, VerdictDeny, 403, "forbidden", "The rule names who may approve this.", StepEscalateToHuman},
 	{ReasonEditChangesKind, LayerState, VerdictDeny, 409, "conflict", "Reject this one; another kind of action is another intent.", StepEscalateToHuman},
 	{ReasonDenied, LayerPolicy, VerdictDeny, 403, "forbidden", "Only another policy would change that.", StepEscalateToHuman},
+	{ReasonBudget, LayerPolicy, VerdictDeny, 409, "conflict", "The amount does not fit what is left: wait for the next window, approve less, or have an owner change the policy.", StepEscalateToHuman},
 	{ReasonDecisionSettled, LayerState, VerdictDeny, 409, "conflict", "A person's act is a record; only a person's further act changes what follows from it.", StepEscalateToHuman},
 	{ReasonTaken, LayerState, VerdictDeny, 409, "conflict", "Choose another name, or rotate or revoke what has it.", StepCorrectArguments},
 	{ReasonLastOwner, LayerState, VerdictDeny, 409, "conflict", "An account keeps at least one owner.", StepEscalateToHuman},
 	{ReasonVersionRace, LayerStore, VerdictUnavailable, 503, "unavailable", "Another write came first; nothing of this one was kept.", StepRetryAfter},
 	{ReasonUnavailable, LayerStore, VerdictUnavailable, 503, "unavailable", "The store could not be reached in time.", StepRetryAfter},
+	{ReasonAuditUnsealed, LayerStore, VerdictUnavailable, 503, "unavailable", "The act was recorded and stands; it takes effect once the record is sealed. Look at it again, and do not repeat it.", StepRetryAfter},
 	{ReasonInternal, LayerStore, VerdictUnavailable, 503, "unavailable", "A fault of reeve's own; it is in the log under the request's id.", StepRetryAfter},
 }
 

@@ -6,9 +6,12 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
+
+	"github.com/reeve-go/reeve/operator/internal/auditlog"
 )
 
 // AuditRow is one line of the record: who did or tried what, and what came of it.
@@ -26,7 +29,24 @@ type AuditRow struct {
 	Digest               string // of the intent, where one is concerned
 	PolicyVersion        string
 	Outcome              string // what changed, such as "pending_approval -> approved"
+	StatusFrom, StatusTo string // the intent's move, for a verifier: "" and "" when it did not move
+	PolicyDecision       string // the gate's verdict, on the row that records an intent
 	RequestID            string
+}
+
+// Moved is the row with an intent's move in it: for a verifier as two words, and
+// for a person in the outcome, followed by more.
+func (a AuditRow) Moved(from, to, more string) AuditRow {
+	a.StatusFrom, a.StatusTo, a.Outcome = from, to, strings.TrimPrefix(from+" -> "+to+more, " ")
+	return a
+}
+
+// entry is the row as the sealed log has it.
+func (a AuditRow) entry(at int64) auditlog.Entry {
+	return auditlog.Entry{Account: a.AccountID, Project: a.ProjectID, At: at, Principal: a.Principal, Kind: string(a.Kind), Via: string(a.Via),
+		Action: a.Action, ArgsDigest: a.ArgsDigest, Verdict: a.Verdict, Reason: string(a.Reason), Layer: string(a.Layer), Intent: a.IntentID,
+		Digest: a.Digest, PolicyVersion: a.PolicyVersion, Outcome: a.Outcome, RequestID: a.RequestID, StatusFrom: a.StatusFrom,
+		StatusTo: a.StatusTo, PolicyDecision: a.PolicyDecision}
 }
 
 // VerdictDone marks the row of something that was carried out.
@@ -35,14 +55,45 @@ const VerdictDone = "done"
 // Audit writes a row in the transaction of what it records, so that neither can
 // stand without the other.
 func (tx Tx) Audit(ctx context.Context, a AuditRow) error {
-	_, err := tx.Exec(ctx, `insert into reeve_audit
-		(account_id, project_id, at, principal, kind, via, action, args_digest, verdict, reason, layer,
-		 intent_id, digest, policy_version, outcome, request_id)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-		known(a.AccountID), known(a.ProjectID), tx.Micros(), a.Principal, string(a.Kind), string(a.Via), a.Action,
-		a.ArgsDigest, a.Verdict, string(a.Reason), string(a.Layer), known(a.IntentID), a.Digest, a.PolicyVersion,
-		a.Outcome, a.RequestID)
+	_, err := tx.AuditID(ctx, a)
 	return err
+}
+
+// AuditID is Audit, and gives the row's number.
+//
+// The row carries the hash of its own content and of no other row, so writers
+// never wait for each other; a sealer puts the rows in order later.
+func (tx Tx) AuditID(ctx context.Context, a AuditRow) (id int64, err error) {
+	e := a.entry(tx.Micros())
+	leaf, err := e.Leaf()
+	if err != nil {
+		return 0, err
+	}
+	err = tx.Get(ctx, &id, `insert into reeve_audit
+		(account_id, project_id, at, principal, kind, via, action, args_digest, verdict, reason, layer,
+		 intent_id, digest, policy_version, outcome, request_id, status_from, status_to, policy_decision, leaf)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) returning id`,
+		known(e.Account), known(e.Project), e.At, e.Principal, e.Kind, e.Via, e.Action, e.ArgsDigest, e.Verdict, e.Reason, e.Layer,
+		known(e.Intent), e.Digest, e.PolicyVersion, e.Outcome, e.RequestID, e.StatusFrom, e.StatusTo, e.PolicyDecision, auditlog.HexHash(leaf))
+	if err == nil && tx.audited != nil {
+		*tx.audited = Audited{Account: a.AccountID, ID: id}
+	}
+	return id, err
+}
+
+// Audited names a row of the record: whose log it goes to, and its number.
+type Audited struct {
+	Account int64 // 0: nobody's
+	ID      int64 // 0: no row
+}
+
+// LastAudit is the last row that the transaction wrote to the record. In one that
+// belongs to somebody else it is not known.
+func (tx Tx) LastAudit() Audited {
+	if tx.audited == nil {
+		return Audited{}
+	}
+	return *tx.audited
 }
 
 // known stores a number that may be missing. It is told here and not by nullif in

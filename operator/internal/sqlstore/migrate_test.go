@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"strings"
@@ -34,6 +35,11 @@ func files(t *testing.T, more map[string]string) fs.FS {
 	return out
 }
 
+// numbered is the number that comes n after the last one.
+func numbered(t *testing.T, n int64) string {
+	return fmt.Sprintf("%04d", sqlstore.Newest(t)+n)
+}
+
 func TestALaterMigrationIsAddedOnceAndAFailedOneLeavesNothing(t *testing.T) {
 	operatortest.EachStore(t, func(t *testing.T, store string) {
 		ctx := context.Background()
@@ -41,14 +47,15 @@ func TestALaterMigrationIsAddedOnceAndAFailedOneLeavesNothing(t *testing.T) {
 		db := mustOpen(t, where)
 		handle := operatortest.Database(t, where)
 		before := operatortest.Fingerprint(t, handle)
-		bad := files(t, map[string]string{"0002_bad.sql": `create table reeve_half (n {{int}}){{strict}}; create nonsense;`})
-		if err := sqlstore.Migrate(ctx, db, bad); err == nil || !strings.Contains(err.Error(), "0002_bad.sql") {
+		number := numbered(t, 1)
+		bad := files(t, map[string]string{number + "_bad.sql": `create table reeve_half (n {{int}}){{strict}}; create nonsense;`})
+		if err := sqlstore.Migrate(ctx, db, bad); err == nil || !strings.Contains(err.Error(), number+"_bad.sql") {
 			t.Errorf("a migration that cannot be run: %v", err)
 		}
 		if operatortest.Fingerprint(t, handle) != before {
 			t.Error("a failed migration left something")
 		}
-		good := files(t, map[string]string{"0002_good.sql": `create table reeve_more (n {{int}}){{strict}}; insert into reeve_more values (1);`})
+		good := files(t, map[string]string{number + "_good.sql": `create table reeve_more (n {{int}}){{strict}}; insert into reeve_more values (1);`})
 		for range 2 {
 			if err := sqlstore.Migrate(ctx, db, good); err != nil {
 				t.Fatal(err)
@@ -63,7 +70,7 @@ func TestALaterMigrationIsAddedOnceAndAFailedOneLeavesNothing(t *testing.T) {
 func TestMigrationsAreNumberedWithoutAHole(t *testing.T) {
 	ctx := context.Background()
 	db := mustOpen(t, t.TempDir())
-	for _, name := range []string{"0003_hole.sql", "0001_again.sql", "x_two.sql", "two.sql"} {
+	for _, name := range []string{numbered(t, 2) + "_hole.sql", "0001_again.sql", "x_two.sql", "two.sql"} {
 		if err := sqlstore.Migrate(ctx, db, files(t, map[string]string{name: `select 1`})); err == nil || !strings.Contains(err.Error(), name) && !strings.Contains(err.Error(), "want number") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -32,7 +32,10 @@ var goodRows = []struct {
 		"policy_version": "", "note": "", "created_at": 1, "updated_at": 1}},
 	{"reeve_comments", row{"id": 1, "project_id": 1, "author": "agent:a", "kind": "agent", "via": "mcp", "body": "x", "created_at": 1}},
 	{"reeve_audit", row{"id": 1, "at": 1, "principal": "p", "kind": "", "via": "", "action": "x", "args_digest": "", "verdict": "done",
-		"reason": "", "layer": "", "digest": "", "policy_version": "", "outcome": "", "request_id": ""}},
+		"reason": "", "layer": "", "digest": "", "policy_version": "", "outcome": "", "request_id": "", "seq": 7}},
+	{"reeve_audit_keys", row{"id": 1, "verifier_key": "a", "added_at": 1, "active": 1}},
+	{"reeve_logs", row{"account_id": 1, "size": 1, "edge": "", "checkpoint": "x", "sealed_at": 1}},
+	{"reeve_checkpoints", row{"account_id": 1, "size": 1, "note": "x", "from_key": "a", "to_key": "a", "at": 1}},
 	{"reeve_outbox", row{"id": 1, "account_id": 1, "project_id": 1, "topic": "t", "message_key": "k", "payload": "{}", "created_at": 1, "next_at": 1}},
 }
 
@@ -74,11 +77,21 @@ var impossible = []struct {
 	{"a digest of no intent", "reeve_decisions", row{"id": 2, "digest": "d"}},
 	{"a decision of another word", "reeve_decisions", row{"id": 2, "status": "accepted"}},
 	{"a person's words of no person", "reeve_comments", row{"id": 2, "kind": "human"}},
-	{"a line that is done and has a reason", "reeve_audit", row{"id": 2, "reason": "x"}},
-	{"a refusal without a reason", "reeve_audit", row{"id": 2, "verdict": "deny"}},
-	{"a verdict of another word", "reeve_audit", row{"id": 2, "verdict": "allow", "reason": "x"}},
+	{"a line that is done and has a reason", "reeve_audit", row{"id": 2, "seq": 2, "reason": "x"}},
+	{"a refusal without a reason", "reeve_audit", row{"id": 2, "seq": 2, "verdict": "deny"}},
+	{"a verdict of another word", "reeve_audit", row{"id": 2, "seq": 2, "verdict": "allow", "reason": "x"}},
+	{"a place before the first", "reeve_audit", row{"id": 2, "seq": 0}},
+	{"a second row in one place", "reeve_audit", row{"id": 2, "seq": 7, "account_id": nil}},
+	{"a leaf that is no hash", "reeve_audit", row{"id": 2, "seq": 2, "leaf": "x"}},
+	{"two keys that seal", "reeve_audit_keys", row{"id": 2, "verifier_key": "b"}},
+	{"a key that seals and is retired", "reeve_audit_keys", row{"id": 2, "verifier_key": "b", "retired_at": 1}},
+	{"a key that neither seals nor is retired", "reeve_audit_keys", row{"id": 2, "verifier_key": "b", "active": nil}},
+	{"one key twice", "reeve_audit_keys", row{"id": 2, "active": nil, "retired_at": 1}},
+	{"a log with rows and no checkpoint", "reeve_logs", row{"account_id": 2, "checkpoint": ""}},
+	{"a second log of one account", "reeve_logs", row{}},
+	{"a step from a key that never was", "reeve_checkpoints", row{"size": 2, "from_key": "z"}},
 	{"a second notice of one key", "reeve_outbox", row{"id": 2}},
-	{"a text where a number belongs", "reeve_audit", row{"id": 2, "at": "yesterday"}},
+	{"a text where a number belongs", "reeve_audit", row{"id": 2, "seq": 2, "at": "yesterday"}},
 }
 
 func insert(t *testing.T, db *sql.DB, table string, r row) error {
