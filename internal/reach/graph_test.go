@@ -27,24 +27,39 @@ type steps map[*ssa.Function]*callgraph.Edge
 
 // from walks a graph, the nearest first, and around the functions that leave names
 // (nil: none).
-func from(g *callgraph.Graph, roots []*ssa.Function, leave func(*ssa.Function) bool) steps {
+//
+// A helper that is given a function calls the functions of all who use it, as the
+// graph has it: a transaction started by a tool seems to run the body of every
+// act's. So a closure that stays with the function that made it is reached only
+// where that function is.
+func (p *program) from(g *callgraph.Graph, roots []*ssa.Function, leave func(*ssa.Function) bool) steps {
 	seen := steps{}
 	var next []*callgraph.Node
+	waiting := map[*ssa.Function][]*callgraph.Edge{} // by the function that makes the closure
+	reach := func(n *callgraph.Node, by *callgraph.Edge) {
+		if _, before := seen[n.Func]; !before {
+			seen[n.Func] = by
+			next = append(next, n)
+		}
+	}
 	for _, f := range roots {
 		if n := g.Nodes[f]; n != nil {
-			seen[f] = nil
-			next = append(next, n)
+			reach(n, nil)
 		}
 	}
 	for len(next) > 0 {
 		at := next[0]
 		next = next[1:]
-		for _, e := range at.Out {
-			if _, before := seen[e.Callee.Func]; before || arrives(e) || leave != nil && leave(e.Callee.Func) {
+		for _, e := range slices.Concat(at.Out, waiting[at.Func]) {
+			f := e.Callee.Func
+			if arrives(e) || leave != nil && leave(f) {
 				continue
 			}
-			seen[e.Callee.Func] = e
-			next = append(next, e.Callee)
+			if _, made := seen[f.Parent()]; !made && p.stays(f) {
+				waiting[f.Parent()] = append(waiting[f.Parent()], e)
+				continue
+			}
+			reach(e.Callee, e)
 		}
 	}
 	return seen
@@ -105,7 +120,7 @@ func text(way []*ssa.Function) string {
 // no value of it; what such a method would call is in the graph all the same.
 func (p *program) takers(r *rta.Result, roots []*ssa.Function, leave func(*ssa.Function) bool) []*ssa.Function {
 	bad := func(f *ssa.Function) bool { return p.person.takes(f) || p.person.makes(f) }
-	if way := from(r.CallGraph, roots, leave).first(bad); way != nil {
+	if way := p.from(r.CallGraph, roots, leave).first(bad); way != nil {
 		return way
 	}
 	alone := steps{}

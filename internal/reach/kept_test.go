@@ -111,7 +111,12 @@ func (p *program) used(out *findings, i ssa.Instruction) {
 		}
 	case *ssa.MakeClosure:
 		if slices.ContainsFunc(i.Bindings, func(b ssa.Value) bool { return p.person.holds(b.Type()) }) {
-			p.putAway(out, i, map[ssa.Value]bool{})
+			l := &leaks{seen: map[ssa.Value]bool{}, tell: func(at ssa.Instruction, unknown bool) {
+				if !unknown {
+					out.add(place(at), "a function that holds a Person is put away")
+				}
+			}}
+			l.follow(i)
 		}
 	}
 }
@@ -126,43 +131,4 @@ func place(i ssa.Instruction) token.Pos {
 		}
 	}
 	return i.Parent().Pos()
-}
-
-// putAway finds where a function that closes over a capability is stored or
-// answered, and goes along where it is handed on to a function of ours.
-func (p *program) putAway(out *findings, f ssa.Value, seen map[ssa.Value]bool) {
-	if seen[f] || f.Referrers() == nil {
-		return
-	}
-	seen[f] = true
-	for _, use := range *f.Referrers() {
-		switch use := use.(type) {
-		case *ssa.Store:
-			if _, own := use.Addr.(*ssa.Alloc); !own && use.Val == f {
-				out.add(place(use), "a function that holds a Person is stored")
-			}
-		case *ssa.MapUpdate, *ssa.Send, *ssa.Return, *ssa.MakeInterface:
-			out.add(place(use), "a function that holds a Person is stored or answered")
-		case *ssa.ChangeType:
-			p.putAway(out, use, seen)
-		case *ssa.Phi:
-			p.putAway(out, use, seen)
-		case *ssa.MakeClosure:
-			p.putAway(out, use, seen)
-		case ssa.CallInstruction:
-			p.handedTo(out, use.Common(), f, seen)
-		}
-	}
-}
-
-func (p *program) handedTo(out *findings, call *ssa.CallCommon, f ssa.Value, seen map[ssa.Value]bool) {
-	callee := call.StaticCallee()
-	if callee == nil || !isOurs(home(callee)) {
-		return
-	}
-	for n, arg := range call.Args {
-		if arg == f && n < len(callee.Params) {
-			p.putAway(out, callee.Params[n], seen)
-		}
-	}
 }

@@ -40,6 +40,7 @@ var planted = []struct {
 	{name: "Field", what: "a closure that other code put into a struct's field", flow: true},
 	{name: "Wired", what: "a closure that the program put into a hook", flow: true},
 	{name: "Given", what: "a Person that somebody left in a variable", grown: true},
+	{name: "Shared", what: "no fault: a helper that runs a tool's closure, and elsewhere an act's"},
 	{name: "Reflection", what: "a method found by its name: for the doors to find"},
 }
 
@@ -48,7 +49,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	tools, _ := p.faces(t)
 	initial := p.pkg(t, powersPath).Func("init")
 	g := p.flows()
-	reached := from(g, tools, nil)
+	reached := p.from(g, tools, nil)
 	others := func(name string) func(*ssa.Function) bool { // each way must be the fault's own
 		own := "planted_" + strings.ToLower(name) + ".go"
 		return func(f *ssa.Function) bool {
@@ -62,7 +63,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 			if !slices.ContainsFunc(handlers, func(f *ssa.Function) bool { _, is := reached[f]; return is }) {
 				t.Errorf("a call of the schedule does not lead to it: %v", handlers)
 			}
-			expect(t, c.what, from(g, handlers, others(c.name)).first(p.person.makes), c.flow)
+			expect(t, c.what, p.from(g, handlers, others(c.name)).first(p.person.makes), c.flow)
 		})
 		t.Run("grown/"+c.name, func(t *testing.T) {
 			roots := slices.Clone(handlers)

@@ -30,6 +30,8 @@ type program struct {
 	ssa    *ssa.Program
 	funcs  map[*ssa.Function]bool
 	person capability
+
+	staying map[*ssa.Function]bool // what stays said before
 }
 
 // load reads the module as it would be with the files of overlay in it, by their
@@ -72,7 +74,7 @@ func load(t *testing.T, overlay map[string][]byte) *program {
 			p.Syntax, p.TypesInfo = nil, nil
 		}
 	})
-	p := &program{ours: ours, ssa: prog, funcs: ssautil.AllFunctions(prog)}
+	p := &program{ours: ours, ssa: prog, funcs: ssautil.AllFunctions(prog), staying: map[*ssa.Function]bool{}}
 	if prog.ImportedPackage(operatorPath+"/operatortest") != nil {
 		t.Fatal("operatortest is for tests, and keeps people for them; no package of the product may import it")
 	}

@@ -15,7 +15,7 @@ func TestNoToolReachesAPersonsAct(t *testing.T) {
 	handlers := p.rows(t, "Tool", "Group")
 	initial := p.pkg(t, powersPath).Func("init")
 	g := p.flows()
-	reached := from(g, tools, nil)
+	reached := p.from(g, tools, nil)
 
 	t.Run("a call of a tool leads to nothing that makes a Person", func(t *testing.T) {
 		if way := reached.first(p.person.makes); way != nil {
@@ -23,7 +23,7 @@ func TestNoToolReachesAPersonsAct(t *testing.T) {
 		}
 	})
 	t.Run("a call of an act does, so the graph has the way", func(t *testing.T) {
-		if from(g, acts, nil).first(p.person.makes) == nil {
+		if p.from(g, acts, nil).first(p.person.makes) == nil {
 			t.Errorf("nothing that makes a Person is reached from %v", acts)
 		}
 	})

@@ -84,22 +84,22 @@ func keptInLocals(p operator.Person) int {
 
 func keptInAParkedCall(op *operator.Operator, p operator.Person) *keptCall {
 	return &keptCall{tool: "approve", run: func(ctx context.Context) error {
-		_, err := op.Approve(ctx, p, operator.ActInput{}) // want(-1) "a function that holds a Person is stored"
+		_, err := op.Approve(ctx, p, operator.ActInput{}) // want(-1) "a function that holds a Person is put away"
 		return err
 	}}
 }
 
 func keptInAMapOfWork(op *operator.Operator, p operator.Person) {
 	work := func() { _ = p.ID() }
-	keptByName["id"] = work // want "a function that holds a Person is stored"
+	keptByName["id"] = work // want "a function that holds a Person is put away"
 }
 
 func keptInAQueue(p operator.Person) {
-	keptQueue <- func() { _ = p.ID() } // want "a function that holds a Person is stored"
+	keptQueue <- func() { _ = p.ID() } // want "a function that holds a Person is put away"
 }
 
 func keptByWhoeverAsked(p operator.Person) func() string {
-	return func() string { return p.ID() } // want "a function that holds a Person is stored or answered"
+	return func() string { return p.ID() } // want "a function that holds a Person is put away"
 }
 
 func keptBySomebodyElse(p operator.Person) {
@@ -107,11 +107,18 @@ func keptBySomebodyElse(p operator.Person) {
 }
 
 func keptLater(f func()) {
-	keptWork = append(keptWork, f) // want "a function that holds a Person is stored"
+	keptWork = append(keptWork, f) // want "a function that holds a Person is put away"
 }
 
 func keptAsABoundMethod(p operator.Person) func() string {
-	return p.ID // want "a function that holds a Person is stored or answered"
+	return p.ID // want "a function that holds a Person is put away"
+}
+
+func keptInAVariableFirst(p operator.Person) {
+	var work func()
+	name := func() { work() }
+	work = func() { _ = p.ID() }
+	keptWork = append(keptWork, name) // want "a function that holds a Person is put away"
 }
 
 // What is allowed: arguments, variables of a function's own, functions that are
