@@ -35,6 +35,9 @@ type Options struct {
 	Logger  *slog.Logger  // nil: nothing is logged
 	Pending time.Duration // how long an intent waits for a person; 0: 24 h
 	Granted time.Duration // how long an approval waits for a worker; 0: 24 h
+	// Patience is how long a write waits for its turn before its caller is told
+	// that the store is busy (ErrUnavailable); 0: 8 s.
+	Patience time.Duration
 	// AuditKey is the file of the key that seals the record. Where the database has
 	// none registered yet, it is made if it is not there, and registered. "": with
 	// OpenDir, audit.key in the folder; with OpenPostgres none, and this process
@@ -99,6 +102,7 @@ func (o *Options) filled() Options {
 }
 
 func newOperator(ctx context.Context, db *core.DB, o Options) (*Operator, error) {
+	db.Patience = o.Patience
 	op := &Operator{db: db, policies: &policies{fixed: o.Policy}, log: o.Logger, pending: o.Pending, granted: o.Granted, changes: newSignal(), stopped: newStopper(),
 		seals: &sealer{file: o.AuditKey}}
 	if err := op.openAuditKey(ctx, o.keyLost); err != nil {

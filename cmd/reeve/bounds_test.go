@@ -1,10 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/reeve-go/reeve/operator/operatortest"
 )
 
 // there says whether a file stands in the place.
@@ -66,4 +70,44 @@ func TestAPersonKeepsStandingApprovalsInATerminal(t *testing.T) {
 	if r := person.run(t, "standing", "give", "--type", "spend", "--instead-of", "spending", "--for", "720h", "No bound"); r.code != 1 || !strings.Contains(r.err, "max_cents") {
 		t.Errorf("%+v", r)
 	}
+}
+
+// TestOfAHundredSpendsThroughTwoServersABudgetOfNinetyNineLetsNinetyNinePass has two
+// processes on one database, fifty callers each.
+func TestOfAHundredSpendsThroughTwoServersABudgetOfNinetyNineLetsNinetyNinePass(t *testing.T) {
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		p := newPlace(t, store)
+		file := p.file(t, "policy.yaml", `
+version: 1
+extends: default
+caps: [{currency: USD, max: 99, window: year}]
+rules:
+  - {id: units, match: {types: [spend]}, effect: allow, instead_of: [spending], reason: A unit is settled.}
+`)
+		first := p.serve(t, "--policy", file)
+		if store == "postgres" { // the second process seals under the same key
+			p = p.with("REEVE_AUDIT_KEY=" + filepath.Join(p.dir, "reeve-data", "audit.key"))
+		}
+		second := p.serve(t)
+		second.agent = first.agent
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		got := map[string]int{}
+		for i := range 100 {
+			s := first
+			if i%2 == 1 {
+				s = second
+			}
+			all.Go(func() {
+				in := s.record(t, fmt.Sprintf(`{"type":"spend","title":"Unit %d","amount_cents":1}`, i))
+				mu.Lock()
+				got[in.Status]++
+				mu.Unlock()
+			})
+		}
+		all.Wait()
+		if got["allowed"] != 99 || got["denied"] != 1 {
+			t.Errorf("%v", got)
+		}
+	})
 }

@@ -104,6 +104,11 @@ func (s *server) look(t *testing.T, id int64) intent {
 
 func (s *server) send(t *testing.T, method, path, token, body string) (int, []byte) {
 	t.Helper()
+	return s.sendWith(t, method, path, token, body, nil)
+}
+
+func (s *server) sendWith(t *testing.T, method, path, token, body string, headers map[string]string) (int, []byte) {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, bytes.NewBufferString(body))
 	if err != nil {
 		t.Fatal(err)
@@ -112,6 +117,9 @@ func (s *server) send(t *testing.T, method, path, token, body string) (int, []by
 		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Accept", "application/json")
+	for name, value := range headers {
+		req.Header.Set(name, value)
+	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}

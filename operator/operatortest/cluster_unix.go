@@ -38,17 +38,14 @@ func ownCluster() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	data := filepath.Join(dir, "data")
-	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
-	initdb.SysProcAttr, initdb.Dir = as, dir
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("initdb: %w: %s", err, out)
+	if err := initCluster(bin, dir, as, "--no-sync"); err != nil {
+		return "", err
 	}
 	port, err := freePort()
 	if err != nil {
 		return "", err
 	}
-	server := exec.Command("sh", "-c", watched, dir, filepath.Join(bin, "postgres"), "-D", data, "-p", port, "-k", dir,
+	server := exec.Command("sh", "-c", watched, dir, filepath.Join(bin, "postgres"), "-D", filepath.Join(dir, "data"), "-p", port, "-k", dir,
 		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=200")
 	server.SysProcAttr, server.Dir = as, dir
 	if _, err := server.StdinPipe(); err != nil {
@@ -58,13 +55,27 @@ func ownCluster() (string, error) {
 		return "", err
 	}
 	address := "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable"
-	for range 100 {
+	return address, untilItAnswers(address)
+}
+
+func untilItAnswers(address string) (err error) {
+	for range 300 {
 		if err = answers(address); err == nil {
-			return address, nil
+			return nil
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	return "", fmt.Errorf("a cluster was started, but does not answer: %w", err)
+	return fmt.Errorf("a cluster was started, but does not answer: %w", err)
+}
+
+// initCluster makes the files of a cluster in the folder data within dir.
+func initCluster(bin, dir string, as *syscall.SysProcAttr, more ...string) error {
+	initdb := exec.Command(filepath.Join(bin, "initdb"), append([]string{"-D", filepath.Join(dir, "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8"}, more...)...)
+	initdb.SysProcAttr, initdb.Dir = as, dir
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	return nil
 }
 
 // postgresBinaries finds the folder of initdb and postgres, which Debian keeps

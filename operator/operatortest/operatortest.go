@@ -93,9 +93,19 @@ func New(t testing.TB, store string, opts *operator.Options) *World {
 }
 
 // Open opens an Operator that is closed when the test ends.
+//
+// Unless told otherwise it waits for its turn to write for as long as a test may
+// take: how busy the machine is must not decide what a test sees.
 func Open(t testing.TB, where string, opts *operator.Options) *operator.Operator {
 	t.Helper()
-	op, err := operator.Open(context.Background(), where, opts)
+	o := operator.Options{}
+	if opts != nil {
+		o = *opts
+	}
+	if o.Patience == 0 {
+		o.Patience = 5 * time.Minute
+	}
+	op, err := operator.Open(context.Background(), where, &o)
 	if err != nil {
 		t.Fatal(err)
 	}
