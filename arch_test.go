@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"mcpadapter":                 {"operator", "operator/powers"},
 	"mcpadapter/clienttest":      {},
 	"restadapter":                {"operator", "operator/powers"},
+	"internal/reach":             {},
 	"cmd/reeve":                  {"gate", "operator", "operator/powers", "operator/hook", "mcpadapter", "restadapter"},
 }
 

@@ -1,0 +1,1 @@
+// Nothing: that it is here is enough.
