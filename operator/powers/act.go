@@ -24,6 +24,9 @@ type ActSpec struct {
 	Kinds             []operator.Kind
 	Scopes            []operator.Scope
 	Brake             bool // it stops something, and is never held up
+	// Steps says that it is several transactions, each of which happens once by itself.
+	// None can enclose them, so an idempotency key has no part in it.
+	Steps bool
 }
 
 // Act is something that people, or workers, do over REST and that no tool can.
@@ -113,7 +116,7 @@ func (s *Schedule) CallAct(ctx context.Context, c Caller, a *Act, raw []byte) An
 		return success(out)
 	}
 	once := call
-	if !a.ReadOnly() {
+	if !a.ReadOnly() && !a.Steps {
 		once = func(ctx context.Context) (Answer, error) { return s.once(ctx, c, a.Name, raw, call) }
 	}
 	answer, err := once(ctx)

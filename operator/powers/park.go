@@ -129,7 +129,7 @@ func (s *Schedule) approvalActs() []Act {
 		byPerson(ActSpec{Name: "list_approvals", Title: "List parked calls", What: "Lists the calls that wait for a person, and what became of others.",
 			Method: "GET", Path: "/v1/approvals", Scopes: scopes}, list),
 		byPerson(ActSpec{Name: "approve_parked", Title: "Approve a parked call", What: "Carries out exactly the call whose digest is named, once, and answers what came of it.",
-			Method: "POST", Path: "/v1/approvals/{id}/approve", Scopes: scopes}, approve),
+			Method: "POST", Path: "/v1/approvals/{id}/approve", Scopes: scopes, Steps: true}, approve),
 		byPerson(ActSpec{Name: "reject_parked", Title: "Reject a parked call", What: "Refuses it for good.",
 			Method: "POST", Path: "/v1/approvals/{id}/reject", Scopes: scopes}, (*operator.Operator).RejectParked),
 	}
