@@ -31,9 +31,9 @@ var compileDefault = sync.OnceValue(func() *Policy {
 	return policy
 })
 
-// Monetary reports whether the default policy demands an amount of an action of
-// this type: whether it spends money.
+// Monetary reports whether the default policy takes a type for one that spends
+// money.
 func Monetary(actionType string) bool {
-	r, _ := DefaultPolicy().Rule("amount")
+	r, _ := DefaultPolicy().Rule("spending")
 	return slices.Contains(r.Match.Types, actionType)
 }

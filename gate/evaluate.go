@@ -72,14 +72,16 @@ func (p *Policy) matching(matched []*Rule, s *subject) ([]*Rule, bool) {
 			matched = append(matched, r)
 		}
 	}
+	own := len(matched)
 	for i := range s.facts.Standing {
-		if r := &s.facts.Standing[i]; r.stands() && r.applies(s) && !r.exhausted(s) {
+		if r := &s.facts.Standing[i]; r.stands() && r.applies(s) && !r.exhausted(s) && r.answers(matched[:own]) {
 			matched = append(matched, r)
 		}
 	}
 	named, over := p.known[s.action.Type], p.overCaps(s)
-	for _, r := range matched {
-		named = named || (r.Effect == Allow && len(r.Match.Types) > 0)
+	for i, r := range matched {
+		// A standing approval makes no type known: it answers what it names.
+		named = named || (i < own && r.Effect == Allow && len(r.Match.Types) > 0)
 		over = over || (r.Budget != nil && r.overBudget(s))
 	}
 	return slices.DeleteFunc(matched, func(r *Rule) bool {
@@ -93,6 +95,15 @@ func (p *Policy) candidates(actionType string) []int {
 		return index
 	}
 	return p.untyped
+}
+
+// answers reports whether a standing approval has something to stand in for. It is
+// a yes to what would be asked, and never a rule of its own: where nothing that it
+// names asks, it is silent.
+func (r *Rule) answers(matched []*Rule) bool {
+	return r.Effect != Allow || slices.ContainsFunc(matched, func(m *Rule) bool {
+		return m.Effect == RequiresApproval && slices.Contains(r.InsteadOf, m.ID)
+	})
 }
 
 // stands refuses a standing allow that has no end: it would be no bounded one.

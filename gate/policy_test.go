@@ -103,6 +103,7 @@ func TestABadPolicyIsRefusedWithItsPlace(t *testing.T) {
 		"an expiry next year":         {aRule("effect: allow\n    instead_of: [spending]", "effect: requires_approval\n    approval: {expires: 9000h}"), "rule mine: expires is at most 2160 hours"},
 		"approval in an allow":        {aRule("effect: allow", "effect: allow\n    approval: {quorum: 2}"), "rule mine: approval belongs to a rule whose effect is requires_approval"},
 		"a budget with no window":     {aRule("effect: allow", "effect: allow\n    budget: {currency: USD, max: 1}"), "rule mine: budget: window must be"},
+		"an id of standing approvals": {strings.Replace(aRule("effect: allow", "effect: allow"), "id: mine", "id: standing-1", 1), "ids that begin with standing-"},
 		"a budget of a fortnight":     {aRule("effect: allow", "effect: allow\n    budget: {window: fortnight, currency: USD, max: 1}"), "rule mine: window must be day"},
 		"a budget with no bound":      {aRule("effect: allow", "effect: allow\n    budget: {window: day, currency: USD}"), "rule mine: budget: max lies between"},
 		"a budget with no currency":   {aRule("effect: allow", "effect: allow\n    budget: {window: day, max: 1}"), "rule mine: budget: give the currency"},

@@ -18,9 +18,14 @@ const (
 
 // validator checks what rules mean, of files and of code alike.
 type validator struct {
-	file string
-	errs PolicyErrors
+	file     string
+	standing bool // it is no policy, but one standing approval
+	errs     PolicyErrors
 }
+
+// standingPrefix is what the ids of standing approvals begin with. They share the
+// names of budgets with the rules of a policy.
+const standingPrefix = "standing-"
 
 func (v *validator) fail(pos Pos, rule, format string, args ...any) {
 	if pos.File == "" {
@@ -69,7 +74,7 @@ func (v *validator) policy(s *Source, p *Policy) {
 // that names its types and has an end; which rules it stands in for is looked
 // up when it is judged.
 func CheckStanding(r Rule) error {
-	v := validator{file: "standing approval"}
+	v := validator{file: "standing approval", standing: true}
 	v.rule(&r)
 	if r.Effect != Allow {
 		v.fail(r.Pos, r.ID, "a standing approval is an allow")
@@ -111,6 +116,9 @@ func (v *validator) rule(r *Rule) {
 }
 
 func (v *validator) id(r *Rule) {
+	if strings.HasPrefix(r.ID, standingPrefix) && !v.standing {
+		v.fail(r.Pos, r.ID, "ids that begin with %s are those of standing approvals; choose another", standingPrefix)
+	}
 	reserved := []string{ReasonNoPolicy, ReasonNoRule, ReasonBudget, ReasonApprovers}
 	switch {
 	case r.ID == "":

@@ -180,7 +180,7 @@ func countVotes(ctx context.Context, tx core.Tx, row intentRow) (votes int64, er
 		Role string `db:"role"`
 	}
 	err = tx.Select(ctx, &roles, `select h.role from reeve_decisions d join reeve_people h on h.id = d.person_id
-		where d.intent_id = $1 and d.status = 'approved' and d.digest = $2 and h.removed_at is null`, row.ID, row.Digest)
+		where d.intent_id = $1 and d.status = 'approved' and d.digest = $2 and h.removed_at is null and d.id > h.votes_from`, row.ID, row.Digest)
 	from := stored(row.Approvers)
 	for _, r := range roles {
 		if len(from) == 0 || isOneOf(r.Role, from) {

@@ -41,6 +41,9 @@ func (op *Operator) edit(ctx context.Context, tx core.Tx, p Person, in EditInput
 	if err != nil {
 		return Intent{}, err
 	}
+	if err := op.holdTwins(ctx, tx, ws, in.Action, old); err != nil {
+		return Intent{}, err
+	}
 	n, err := op.judge(ctx, tx, ws, old.RecordedBy, in.Action)
 	if err != nil {
 		return Intent{}, err

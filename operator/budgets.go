@@ -34,10 +34,17 @@ func boundsOf(all []gate.Budget, a gate.Action, principal string, now time.Time,
 		out = append(out, next)
 	}
 	// One order for everybody who locks them. Two caps of one window count the same money.
-	slices.SortFunc(out, func(x, y bound) int {
-		return cmp.Or(cmp.Compare(x.Rule, y.Rule), cmp.Compare(x.Window, y.Window), cmp.Compare(x.starts, y.starts), cmp.Compare(x.holder, y.holder))
-	})
+	slices.SortFunc(out, func(x, y bound) int { return compareBudgets(x.row(), y.row()) })
 	return slices.CompactFunc(out, bound.same)
+}
+
+func (b bound) row() budgetRow {
+	return budgetRow{Rule: b.Rule, Span: string(b.Window), Starts: b.starts, Currency: b.Currency, Holder: b.holder}
+}
+
+// compareBudgets is the one order in which rows of budgets are locked.
+func compareBudgets(x, y budgetRow) int {
+	return cmp.Or(cmp.Compare(x.Rule, y.Rule), cmp.Compare(x.Span, y.Span), cmp.Compare(x.Starts, y.Starts), cmp.Compare(x.Currency, y.Currency), cmp.Compare(x.Holder, y.Holder))
 }
 
 func (b bound) same(other bound) bool {
@@ -86,7 +93,8 @@ func reservations(ctx context.Context, tx core.Tx, intent int64) ([]reservation,
 	var out []reservation
 	err := tx.Select(ctx, &out, `select b.id, b.rule, b.span, b.starts, b.currency, b.holder, b.used, r.cents
 		from reeve_reservations r join reeve_budgets b on b.id = r.budget_id
-		where r.intent_id = $1 and r.state in ('reserved', 'held') order by b.id`, intent)
+		where r.intent_id = $1 and r.state in ('reserved', 'held')`, intent)
+	slices.SortFunc(out, func(x, y reservation) int { return compareBudgets(x.budgetRow, y.budgetRow) })
 	return out, err
 }
 
@@ -163,24 +171,18 @@ func budgetsFollow(ctx context.Context, tx core.Tx, row intentRow, to Status) er
 	if !row.AmountCents.Valid {
 		return nil
 	}
-	var moved []struct {
-		Budget int64 `db:"budget_id"`
-		Cents  int64 `db:"cents"`
-	}
-	state := reservationStates[to]
-	err := tx.Select(ctx, &moved, `update reeve_reservations set state = $1, updated_at = $2
-		where intent_id = $3 and state in ('reserved', 'held') returning budget_id, cents`, state, tx.Micros(), row.ID)
-	if err != nil || state != "released" {
+	// Their rows are taken in the order in which a judgement takes them.
+	held, err := reservations(ctx, tx, row.ID)
+	if err != nil || len(held) == 0 {
 		return err
 	}
-	slices.SortFunc(moved, func(x, y struct {
-		Budget int64 `db:"budget_id"`
-		Cents  int64 `db:"cents"`
-	}) int {
-		return cmp.Compare(x.Budget, y.Budget)
-	})
-	for _, m := range moved {
-		if _, err := tx.Exec(ctx, `update reeve_budgets set used = used - $1, updated_at = $2 where id = $3`, m.Cents, tx.Micros(), m.Budget); err != nil {
+	state := reservationStates[to]
+	if _, err := tx.Exec(ctx, `update reeve_reservations set state = $1, updated_at = $2 where intent_id = $3 and state in ('reserved', 'held')`,
+		state, tx.Micros(), row.ID); err != nil || state != "released" {
+		return err
+	}
+	for _, r := range held {
+		if _, err := tx.Exec(ctx, `update reeve_budgets set used = used - $1, updated_at = $2 where id = $3`, r.Cents, tx.Micros(), r.ID); err != nil {
 			return err
 		}
 	}

@@ -181,6 +181,11 @@ func (op *Operator) deniedNow(ctx context.Context, tx core.Tx, row intentRow) (b
 	if err != nil {
 		return false, err
 	}
+	digest, err := gate.Digest(ws.Account, ws.Project, row.action())
+	if err != nil || digest != row.Digest {
+		op.log.Error("an intent is not what its digest says; it is not carried out", "intent", row.ID)
+		return true, op.storeMoves(ctx, tx, row, gate.StatusCancelled, "What is stored is not what was approved."+row.mayHaveActed())
+	}
 	j, err := op.evaluate(ctx, tx, ws, row.RecordedBy, row.action(), row.ID)
 	if err != nil {
 		return false, err

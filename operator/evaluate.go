@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/reeve-go/reeve/gate"
@@ -34,6 +35,8 @@ func (op *Operator) evaluate(ctx context.Context, tx core.Tx, ws workspace, prin
 	if f.Standing, err = standingOf(ctx, tx, ws, policy); err != nil {
 		return judgement{}, err
 	}
+	// One that names no sum was not given for money, whatever the type is called.
+	f.Standing = slices.DeleteFunc(f.Standing, func(r gate.Rule) bool { return a.AmountCents != nil && r.Match.Amount == nil })
 	j := judgement{at: tx.Now(), zone: zone}
 	j.holding.bounds = boundsOf(withStanding(policy.Budgets(), f.Standing), a, principal, tx.Now(), zone)
 	if len(j.holding.bounds) > 0 {

@@ -153,25 +153,27 @@ func standingFreeze(ctx context.Context, tx core.Tx, account int64, project sql.
 }
 
 // holdClaims waits for the claims of an account that are under way, and holds back
-// those that would begin, until the transaction ends. A claim holds the same row
-// in share (frozen), so that it comes either before a freeze or after it. SQLite
-// has one writer.
+// those that would begin, until the transaction ends. A claim holds the same lock
+// in share (frozen), so that it comes either before a freeze or after it. It is an
+// advisory lock, whose waiters have their turn: a row that is held in share by one
+// claim after another would never be free. SQLite has one writer.
 func holdClaims(ctx context.Context, tx core.Tx, account int64) error {
+	return lockClaims(ctx, tx, "pg_advisory_xact_lock", account)
+}
+
+func lockClaims(ctx context.Context, tx core.Tx, how string, account int64) error {
 	if tx.Dialect().Name != "postgres" {
 		return nil
 	}
-	var held int64
-	return tx.Get(ctx, &held, `select id from reeve_accounts where id = $1 for no key update`, account)
+	_, err := tx.Exec(ctx, `select `+how+`(hashtextextended('reeve claims', $1))`, account)
+	return err
 }
 
 // frozen says whether outward intents of a project must not be claimed now, and
 // keeps a freeze from coming between this look and the claim.
 func frozen(ctx context.Context, tx core.Tx, account, project int64) (bool, error) {
-	if tx.Dialect().Name == "postgres" {
-		var held int64
-		if err := tx.Get(ctx, &held, `select id from reeve_accounts where id = $1 for share`, account); err != nil {
-			return false, err
-		}
+	if err := lockClaims(ctx, tx, "pg_advisory_xact_lock_shared", account); err != nil {
+		return false, err
 	}
 	var n int64
 	err := tx.Get(ctx, &n, `select count(*) from reeve_freezes

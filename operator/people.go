@@ -27,7 +27,8 @@ type PersonInfo struct {
 }
 
 // AddPerson puts a person on the list. Somebody who was removed comes back by
-// the same handle, with none of their old credentials.
+// the same handle, with none of their old credentials, and nothing that they gave
+// or voted before counts again: it may be somebody else.
 func (op *Operator) AddPerson(ctx context.Context, in NewPerson) error {
 	return op.inTx(ctx, func(tx core.Tx) error {
 		ws, err := findWorkspace(ctx, tx, in.Account, "")
@@ -52,7 +53,8 @@ func insertPerson(ctx context.Context, tx core.Tx, ws workspace, in NewPerson) (
 		return 0, err
 	}
 	err = tx.Get(ctx, &id, `insert into reeve_people (account_id, handle, name, role, created_at) values ($1, $2, $3, $4, $5)
-		on conflict (account_id, handle) do update set name = excluded.name, role = excluded.role, removed_at = null
+		on conflict (account_id, handle) do update set name = excluded.name, role = excluded.role, removed_at = null,
+			votes_from = (select coalesce(max(id), 0) from reeve_decisions)
 		where reeve_people.removed_at is not null returning id`, ws.AccountID, in.Handle, in.Name, string(in.Role), tx.Micros())
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, core.Refuse(core.ReasonTaken, "Somebody is already on the list as %q.", in.Handle)
@@ -87,7 +89,7 @@ func (op *Operator) RemovePerson(ctx context.Context, account, handle string) er
 // that two owners who are removed at once do not both find the other still there.
 func ownerLeft(ctx context.Context, tx core.Tx, account int64) error {
 	var locked int64
-	if err := tx.Get(ctx, &locked, `select id from reeve_accounts where id = $1 `+tx.Dialect().ForUpdate, account); err != nil {
+	if err := tx.Get(ctx, &locked, `select id from reeve_accounts where id = $1 `+ownRow(tx), account); err != nil {
 		return err
 	}
 	var owners int64
@@ -98,6 +100,15 @@ func ownerLeft(ctx context.Context, tx core.Tx, account int64) error {
 	return err
 }
 
+// ownRow locks a row against others that lock it so, and not against the rows that
+// merely refer to it, of which a busy account writes one after another.
+func ownRow(tx core.Tx) string {
+	if tx.Dialect().Name == "postgres" {
+		return "for no key update"
+	}
+	return tx.Dialect().ForUpdate
+}
+
 func endPowers(ctx context.Context, tx core.Tx, person int64) error {
 	n, err := tx.Exec(ctx, `update reeve_people set removed_at = $1 where id = $2 and removed_at is null`, tx.Micros(), person)
 	if err != nil || n == 0 {
@@ -105,6 +116,14 @@ func endPowers(ctx context.Context, tx core.Tx, person int64) error {
 	}
 	if _, err := tx.Exec(ctx, `update reeve_credentials set revoked_at = $1 where person_id = $2 and revoked_at is null`, tx.Micros(), person); err != nil {
 		return err
+	}
+	for _, ends := range []string{
+		`update reeve_standing set revoked_at = $1, revoked_by = '` + localPrincipal + `' where person_id = $2 and revoked_at is null`,
+		`update reeve_spending_grants set revoked_at = $1, revoked_by = '` + localPrincipal + `' where person_id = $2 and revoked_at is null`,
+	} {
+		if _, err := tx.Exec(ctx, ends, tx.Micros(), person); err != nil {
+			return err
+		}
 	}
 	_, err = tx.Exec(ctx, `delete from reeve_links where person_id = $1`, person)
 	return err

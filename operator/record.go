@@ -86,14 +86,11 @@ type judged struct {
 // judge checks an action's form and asks the gate. An action that is not
 // well-formed is refused as input and leaves no row.
 func (op *Operator) judge(ctx context.Context, tx core.Tx, ws workspace, principal string, a gate.Action) (judged, error) {
-	a, err := wellFormedAction(a, ws.Currency)
+	n, err := identify(tx, ws, a)
 	if err != nil {
 		return judged{}, err
 	}
-	digest, err := gate.Digest(ws.Account, ws.Project, a)
-	if err != nil {
-		return judged{}, actionRefusal(err)
-	}
+	a = n.action
 	j, err := op.evaluate(ctx, tx, ws, principal, a, 0)
 	if err != nil {
 		return judged{}, err
@@ -109,8 +106,23 @@ func (op *Operator) judge(ctx context.Context, tx core.Tx, ws workspace, princip
 	if v.Effect == gate.Allow {
 		window = op.granted
 	}
-	return judged{ws: ws, action: a, judgement: j, key: gate.Key(a), digest: digest, day: core.Day(now, j.zone),
-		expiresAt: now.Add(window)}, nil
+	n.judgement, n.expiresAt = j, now.Add(window)
+	return n, nil
+}
+
+// identify checks an action's form, and says which one it is: its key, its digest
+// and its day.
+func identify(tx core.Tx, ws workspace, a gate.Action) (judged, error) {
+	a, err := wellFormedAction(a, ws.Currency)
+	if err != nil {
+		return judged{}, err
+	}
+	digest, err := gate.Digest(ws.Account, ws.Project, a)
+	if err != nil {
+		return judged{}, actionRefusal(err)
+	}
+	zone, err := core.LoadZone(ws.Zone)
+	return judged{ws: ws, action: a, key: gate.Key(a), digest: digest, day: core.Day(tx.Now(), zone)}, err
 }
 
 // amountRule is the default policy's rule on a spend without an amount. Here that

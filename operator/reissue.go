@@ -53,6 +53,9 @@ func (op *Operator) reissue(ctx context.Context, tx core.Tx, p Person, id int64)
 	if err != nil {
 		return Intent{}, err
 	}
+	if err := op.holdTwins(ctx, tx, ws, old.action(), old); err != nil {
+		return Intent{}, err
+	}
 	n, err := op.judge(ctx, tx, ws, old.RecordedBy, old.action())
 	if err != nil {
 		return Intent{}, err

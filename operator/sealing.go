@@ -36,23 +36,24 @@ type Sealed struct {
 // last one seen: they commit out of order.
 func (op *Operator) Seal(ctx context.Context) (Sealed, error) {
 	var done Sealed
+	var failed error
 	if op.seals.held.Load() == nil {
 		return done, nil
 	}
 	for after := int64(-1); ; {
 		log, err := nextUnsealed(ctx, op.db.View(), after)
 		if errors.Is(err, sql.ErrNoRows) {
-			return done, nil
+			return done, failed
 		}
 		if err != nil {
-			return done, told(ctx, err)
+			return done, errors.Join(failed, told(ctx, err))
 		}
 		for more := true; more; {
 			n, _, err := op.sealOnce(ctx, log)
 			if done.Rows += n; err != nil {
-				return done, err
+				failed = errors.Join(failed, err) // the logs of other accounts do not wait for it
 			}
-			more = n == sealBatch
+			more = err == nil && n == sealBatch
 		}
 		after = log
 	}

@@ -68,6 +68,7 @@ type standingRow struct {
 const standingColumns = `s.id, s.project_id, h.handle, h.role, s.types, s.recipients, s.currency, s.max_cents, s.span, s.span_cents,
 	s.instead_of, s.reason, s.until, s.created_at, s.revoked_by, s.revoked_at`
 
+// standingID is how verdicts and budgets name it; gate keeps the prefix for that.
 func standingID(id int64) string { return "standing-" + itoa(id) }
 
 // rule is the standing approval as the gate judges by it.
@@ -106,7 +107,9 @@ func standingOf(ctx context.Context, tx core.Tx, ws workspace, policy *gate.Poli
 	for _, r := range rows {
 		rule := r.rule()
 		rule.InsteadOf = slices.DeleteFunc(rule.InsteadOf, func(id string) bool { return cannotAnswer(policy, id, Role(r.Role)) != nil })
-		out = append(out, rule)
+		if len(rule.InsteadOf) > 0 {
+			out = append(out, rule)
+		}
 	}
 	return out, nil
 }

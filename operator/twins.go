@@ -33,6 +33,17 @@ func (op *Operator) insertFromAct(ctx context.Context, tx core.Tx, n judged) (in
 	return n.insert(ctx, tx)
 }
 
+// holdTwins is noTwin for what an act is about to make of a row, before it is judged:
+// rows of intents are locked before rows of budgets, here as everywhere.
+func (op *Operator) holdTwins(ctx context.Context, tx core.Tx, ws workspace, a gate.Action, old intentRow) error {
+	n, err := identify(tx, ws, a)
+	if err != nil {
+		return err
+	}
+	n.supersedes, n.reissues = old.ID, old.ID
+	return op.noTwin(ctx, tx, n)
+}
+
 // noTwin makes acts on one key queue, and looks for an intent that this one would
 // be the second of. Acts of different days have no row in common to hold, so
 // PostgreSQL is given a lock for the key; SQLite has one writer. What it finds is
@@ -51,8 +62,8 @@ func (op *Operator) noTwin(ctx context.Context, tx core.Tx, n judged) error {
 	var rows []intentRow
 	// Statuses are literals, so that the partial index serves.
 	err = tx.Select(ctx, &rows, `select `+intentColumns+` from reeve_intents where project_id = $1 and idempotency_key = $2
-		and status in ('pending_approval', 'approved', 'allowed', 'executing', 'unknown', 'succeeded')
-		and (status <> 'succeeded' or settled_at >= $3) order by id `+tx.Dialect().ForUpdate, n.ws.ProjectID, n.key, core.Micros(today))
+		and status in ('pending_approval', 'approved', 'allowed', 'executing', 'unknown', 'succeeded', 'expired', 'cancelled')
+		and (settled_at is null or settled_at >= $3 and (status = 'succeeded' or fencing_token > 0)) order by id `+tx.Dialect().ForUpdate, n.ws.ProjectID, n.key, core.Micros(today))
 	if err != nil {
 		return err
 	}
@@ -74,7 +85,10 @@ func (op *Operator) noTwin(ctx context.Context, tx core.Tx, n judged) error {
 // isTwin says that a row does the very same and may still be carried out, or was.
 // Labels, and where the content comes from, change nothing of what happens.
 func (n judged) isTwin(r intentRow) (bool, error) {
-	if r.Status == gate.StatusExpired || r.ID == n.supersedes || r.ID == n.reissues {
+	// What ended without an outcome counts where a worker had held it: it may have
+	// been carried out.
+	ended := r.Status == gate.StatusExpired || r.Status == gate.StatusCancelled
+	if ended && r.FencingToken == 0 || r.ID == n.supersedes || r.ID == n.reissues {
 		return false, nil
 	}
 	mine, err := effect(n.ws, n.action)

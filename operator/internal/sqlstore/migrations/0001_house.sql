@@ -123,7 +123,7 @@ create table reeve_intents (
 create unique index reeve_intents_key on reeve_intents (project_id, day, idempotency_key) where original = 1;
 create index reeve_intents_acts on reeve_intents (project_id, day, idempotency_key) where original = 0;
 create index reeve_intents_twins on reeve_intents (project_id, idempotency_key, settled_at)
-  where status in ('pending_approval', 'approved', 'allowed', 'executing', 'unknown', 'succeeded');
+  where status in ('pending_approval', 'approved', 'allowed', 'executing', 'unknown', 'succeeded', 'expired', 'cancelled');
 create index reeve_intents_page on reeve_intents (project_id, id);
 create index reeve_intents_waiting on reeve_intents (project_id, id) where status = 'pending_approval' or status = 'unknown';
 create index reeve_intents_ready on reeve_intents (project_id, id) where status in ('approved', 'allowed');

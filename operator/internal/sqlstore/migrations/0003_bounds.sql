@@ -1,5 +1,8 @@
 -- What bounds an account beyond its policy: budgets, standing approvals, freezes.
 
+-- Votes up to this decision are those of whoever had the handle before.
+alter table reeve_people add column votes_from {{int}} not null default 0;
+
 -- What one budget holds in one window. used is the sum of its reservations that
 -- are not released.
 create table reeve_budgets (
