@@ -44,6 +44,9 @@ type Options struct {
 	// seals nothing: once another one has registered a key, a person's act here
 	// waits for that one to seal it.
 	AuditKey string
+	// Keyless opens without the key, whatever AuditKey says: this process seals
+	// nothing. It is for who has to stop something while the key cannot be had.
+	Keyless bool
 
 	keyLost bool // the registered key's file is lost: put another in its place
 }
@@ -102,6 +105,9 @@ func (o *Options) filled() Options {
 }
 
 func newOperator(ctx context.Context, db *core.DB, o Options) (*Operator, error) {
+	if o.Keyless {
+		o.AuditKey = ""
+	}
 	db.Patience = o.Patience
 	op := &Operator{db: db, policies: &policies{fixed: o.Policy}, log: o.Logger, pending: o.Pending, granted: o.Granted, changes: newSignal(), stopped: newStopper(),
 		seals: &sealer{file: o.AuditKey}}

@@ -22,6 +22,7 @@ type judgement struct {
 	ID       int64  `arg:"" help:"The intent's number."`
 	Digest   string `placeholder:"HEX" help:"The digest of what you were shown, as \"reeve inbox show\" prints it. Without it you are shown it now, on a terminal, and asked."`
 	Note     string `placeholder:"TEXT" help:"Why, for the record."`
+	stops    bool
 }
 
 // act is one of the operator's acts on an intent.
@@ -29,7 +30,11 @@ type act func(*operator.Operator, context.Context, operator.Person, operator.Act
 
 // run shows, asks and acts; purpose ends the sentence "Type this to …".
 func (j *judgement) run(k *kong.Context, c console, name, purpose string, do act) error {
-	return j.do(k, c, name, func(ctx context.Context, op *operator.Operator, person operator.Person) error {
+	how := j.do
+	if j.stops {
+		how = j.stop
+	}
+	return how(k, c, name, func(ctx context.Context, op *operator.Operator, person operator.Person) error {
 		digest, err := j.seen(ctx, c, op, person, sight{j.ID, j.Digest, purpose})
 		if err != nil {
 			return err
@@ -148,6 +153,7 @@ type inboxRevokeCmd struct {
 }
 
 func (r *inboxRevokeCmd) Run(k *kong.Context, c console) error {
+	r.stops = true
 	return r.run(k, c, "revoke_intent", "take this back", (*operator.Operator).Revoke)
 }
 

@@ -27,7 +27,7 @@ func scopeWord(account bool) string {
 }
 
 func (f *freezeCmd) Run(k *kong.Context, c console) error {
-	return f.do(k, c, "freeze", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
+	return f.stop(k, c, "freeze", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
 		out, err := op.Freeze(ctx, person, operator.FreezeInput{Scope: scopeWord(f.Account), Reason: f.Reason})
 		if err != nil || f.JSON {
 			return answer(c, out, err)
@@ -156,7 +156,7 @@ type standingRevokeCmd struct {
 }
 
 func (r *standingRevokeCmd) Run(k *kong.Context, c console) error {
-	return r.do(k, c, "revoke_standing_approval", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
+	return r.stop(k, c, "revoke_standing_approval", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
 		out, err := op.RevokeStanding(ctx, person, operator.StandingRef{ID: r.ID})
 		if err != nil || r.JSON {
 			return answer(c, out, err)

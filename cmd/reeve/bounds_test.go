@@ -111,3 +111,17 @@ rules:
 		}
 	})
 }
+
+// TestAFreezeNeedsNoAuditKey: the key was lost, and something has to stop all the same.
+func TestAFreezeNeedsNoAuditKey(t *testing.T) {
+	p := newPlace(t, "sqlite")
+	s := p.serve(t)
+	person := s.personIn(t, p)
+	if err := os.Rename(filepath.Join(p.dir, "reeve-data", "audit.key"), filepath.Join(p.dir, "elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	person.run(t, "inbox").refused(t, 1, "audit.key")
+	if r := person.run(t, "freeze", "The key is gone"); r.code != 0 || !strings.Contains(r.out, "Frozen") || !strings.Contains(r.err, "audit.key") {
+		t.Errorf("%+v", r)
+	}
+}

@@ -29,11 +29,32 @@ type deed func(ctx context.Context, op *operator.Operator, person operator.Perso
 // do proves the person and lets them act. A refusal is written into the record,
 // as one by any other way in is.
 func (p *personal) do(k *kong.Context, c console, act string, d deed) error {
-	ctx := context.Background()
-	op, err := p.open(ctx, k, nil)
+	op, err := p.open(context.Background(), k, nil)
 	if err != nil {
 		return err
 	}
+	return p.on(op, c, act, d)
+}
+
+// stop is do for what stops something. A key that is lost, or that others can read,
+// must not keep anybody from that: the act is recorded, and whoever has the key
+// seals it.
+func (p *personal) stop(k *kong.Context, c console, act string, d deed) error {
+	op, err := p.open(context.Background(), k, nil)
+	var key *operator.AuditKeyError
+	if errors.As(err, &key) {
+		fmt.Fprintln(c.err, "reeve:", visibleLine(err.Error()))
+		op, err = p.open(context.Background(), k, &operator.Options{Keyless: true})
+	}
+	if err != nil {
+		return err
+	}
+	return p.on(op, c, act, d)
+}
+
+// on acts on an open database, and closes it.
+func (p *personal) on(op *operator.Operator, c console, act string, d deed) error {
+	ctx := context.Background()
 	defer op.Close()
 	token, err := p.token(c)
 	if err != nil {
