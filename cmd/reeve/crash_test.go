@@ -52,7 +52,7 @@ func TestNothingAcknowledgedIsLostAndNothingIsDoneTwiceWhenProcessesAreKilled(t 
 			t.Fatal(err)
 		}
 		c.agent, c.person = made.Agent, made.Person
-		s := c.place.serve(t)
+		s := c.place.serve(t, "--rate", "0")
 		c.url.Store(&s.url)
 		w := c.work()
 		stop := make(chan struct{})
@@ -66,7 +66,11 @@ func TestNothingAcknowledgedIsLostAndNothingIsDoneTwiceWhenProcessesAreKilled(t 
 			if r.IntN(2) == 0 {
 				w = c.killed(w, c.work)
 			} else {
-				s.background = c.killed(s.background, func() *background { next := c.place.serve(t); c.url.Store(&next.url); return next.background })
+				s.background = c.killed(s.background, func() *background {
+					next := c.place.serve(t, "--rate", "0")
+					c.url.Store(&next.url)
+					return next.background
+				})
 			}
 		}
 		close(stop)
@@ -214,8 +218,8 @@ func (c *crash) check() {
 	}
 	unknown := 0
 	for title, in := range c.acked {
-		_, now, err := c.look(in.ID)
-		if err != nil || now.ID != in.ID || now.Digest != in.Digest {
+		status, now, err := c.look(in.ID)
+		if err != nil || status != http.StatusOK || now.ID != in.ID || now.Digest != in.Digest {
 			c.t.Fatalf("%s was acknowledged as intent %d, which is %+v (%v)", title, in.ID, now, err)
 		}
 		if !strings.Contains(title, "spend") && now.Status != "succeeded" {
