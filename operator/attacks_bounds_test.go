@@ -203,3 +203,58 @@ func TestATwinThatMayHaveRunIsATwin(t *testing.T) {
 		}
 	})
 }
+
+// TestAFreezeDoesNotWaitForAClaimThatWaitsForABudget: a program holds a budget in a
+// transaction of its own, a claim waits for it, and a person freezes.
+func TestAFreezeDoesNotWaitForAClaimThatWaitsForABudget(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	w := operatortest.New(t, "postgres", &operator.Options{Policy: policy(t, dailyCap)})
+	db := operatortest.Database(t, w.Where)
+	w.Record(t, spend("Ready", 1))
+	tx, err := db.BeginTx(ctx, nil)
+	mustHave(t, err)
+	defer tx.Rollback()
+	_, err = w.RecordIntentTx(ctx, tx, w.Agent, spend("Held open", 1))
+	mustHave(t, err)
+	claimed := make(chan error, 1)
+	go func() {
+		_, err := w.Claim(ctx, w.Worker, operator.ClaimInput{Types: []string{"spend"}})
+		claimed <- err
+	}()
+	eventually(t, "the claim waits for the budget", func() bool {
+		return count(t, db, `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%reeve_budgets%'`) > 0
+	})
+	if _, err := w.Freeze(ctx, w.Owner, operator.FreezeInput{Scope: "account", Reason: "Now"}); err != nil {
+		t.Fatal(err)
+	}
+	mustHave(t, tx.Rollback())
+	mustHave(t, <-claimed)
+}
+
+func TestOnePrincipalsWaitsLeaveRoomForOthers(t *testing.T) {
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		ctx, cancel := context.WithCancel(context.Background())
+		w := operatortest.New(t, store, nil)
+		in := w.Record(t, renewal())
+		wait := operator.StateInput{IntentID: &in.ID, WaitSeconds: number(60)}
+		var waiting sync.WaitGroup
+		for range 40 {
+			waiting.Go(func() {
+				for ctx.Err() == nil { // whoever is answered at once asks again
+					_, _ = w.State(ctx, w.Agent, wait)
+				}
+			})
+		}
+		// One that is made before all of the others wait would wait itself, so it gives up
+		// after a while and is made again.
+		eventually(t, "a call is answered although it asked to wait", func() bool {
+			soon, done := context.WithTimeout(ctx, 300*time.Millisecond)
+			defer done()
+			_, err := w.State(soon, w.Agent, wait)
+			return err == nil
+		})
+		cancel()
+		waiting.Wait()
+	})
+}

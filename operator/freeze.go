@@ -172,6 +172,13 @@ func lockClaims(ctx context.Context, tx core.Tx, how string, account int64) erro
 // frozen says whether outward intents of a project must not be claimed now, and
 // keeps a freeze from coming between this look and the claim.
 func frozen(ctx context.Context, tx core.Tx, account, project int64) (bool, error) {
+	// What a claim waits for later on (a budget that somebody else's transaction holds)
+	// a freeze would wait for as well, so it waits for no lock longer than this.
+	if tx.Dialect().Name == "postgres" {
+		if _, err := tx.Exec(ctx, `select set_config('lock_timeout', '2s', true)`); err != nil {
+			return false, err
+		}
+	}
 	if err := lockClaims(ctx, tx, "pg_advisory_xact_lock_shared", account); err != nil {
 		return false, err
 	}

@@ -228,7 +228,7 @@ func (op *Operator) SpendingGrants(ctx context.Context, p Person) (GrantList, er
 			return err
 		}
 		var rows []grantRow
-		err := tx.Select(ctx, &rows, grantQuery+`where g.account_id = $1 order by g.id desc limit 200`, p.accountID)
+		err := tx.Select(ctx, &rows, grantQuery+`where g.account_id = $1 order by case when g.revoked_at is null and g.until > $2 then 0 else 1 end, g.id desc limit 200`, p.accountID, tx.Micros())
 		for _, r := range rows {
 			out.Grants = append(out.Grants, r.info(tx.Micros()))
 		}

@@ -31,7 +31,7 @@ func (op *Operator) Once(ctx context.Context, p Principal, call core.KeyedCall, 
 	var seal core.Audited
 	var stands error
 	err := told(ctx, op.db.InJointTx(ctx, func(joint context.Context, tx core.Tx) error {
-		out, seal = core.KeyedAnswer{}, core.Audited{}
+		out, seal, stands = core.KeyedAnswer{}, core.Audited{}, nil
 		row, taken, err := tx.TakeKey(ctx, p, call)
 		if err != nil {
 			return err
@@ -40,7 +40,6 @@ func (op *Operator) Once(ctx context.Context, p Principal, call core.KeyedCall, 
 			out, seal, err = answeredBefore(row, p, call)
 			return err
 		}
-		stands = nil
 		// What was found to have lapsed stays so, and what was kept for a person to
 		// complete stays kept; such a refusal is no answer to store, so the key is free.
 		if out, err = f(joint); errors.Is(err, ErrLapsed) || errors.Is(err, ErrApprovalRequired) {

@@ -81,6 +81,9 @@ func (op *Operator) SetKit(ctx context.Context, p Person, in KitInput) (KitInfo,
 		if err := p.owns(ctx, tx, core.ScopeKitWrite); err != nil {
 			return KitInfo{}, err
 		}
+		if err := lockKit(ctx, tx, p.accountID); err != nil {
+			return KitInfo{}, err
+		}
 		info, err := in.store(ctx, tx, p.accountID, p.ID())
 		if err != nil {
 			return info, err
@@ -89,6 +92,12 @@ func (op *Operator) SetKit(ctx context.Context, p Person, in KitInput) (KitInfo,
 		audit.Outcome = in.outcome()
 		return info, tx.Audit(ctx, audit)
 	})
+}
+
+// lockKit makes changes of a kit queue, one that reads it first among them.
+func lockKit(ctx context.Context, tx core.Tx, account int64) error {
+	var held int64
+	return tx.Get(ctx, &held, `select id from reeve_accounts where id = $1 `+ownRow(tx), account)
 }
 
 // ShowKit is the account's kit, for an owner.
@@ -145,8 +154,7 @@ func (op *Operator) ChangeKit(ctx context.Context, account string, change KitInp
 			return err
 		}
 		// Two changes at once must not undo each other.
-		var held int64
-		if err := tx.Get(ctx, &held, `select id from reeve_accounts where id = $1 `+tx.Dialect().ForUpdate, ws.AccountID); err != nil {
+		if err := lockKit(ctx, tx, ws.AccountID); err != nil {
 			return err
 		}
 		in, err := storedKit(ctx, tx, ws.AccountID)

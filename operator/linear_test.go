@@ -89,6 +89,8 @@ func step(asked int64, s pair, c call, r reply) (bool, pair) {
 		}
 		s.asked = gate.StatusExpired
 		return true, s
+	case "version_race", "unavailable": // it is told to try again, and nothing was kept
+		return true, s
 	case "already_settled", "transition_not_allowed":
 		return !mayBegin && r.status == s.asked, s
 	}

@@ -24,6 +24,7 @@ type Operator struct {
 	pending  time.Duration
 	granted  time.Duration
 	changes  *signal
+	waiting  waits
 	stopped  *stopper
 	seals    *sealer
 }

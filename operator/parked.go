@@ -125,6 +125,10 @@ func (op *Operator) Park(ctx context.Context, p Principal, in NewParked) (Approv
 	if len(in.Arguments) == 0 {
 		in.Arguments = []byte("{}")
 	}
+	// Whoever decides has to see all of it, and a credential is shown to nobody.
+	if len(gate.FindSecrets(string(in.Arguments))) > 0 {
+		return ApprovalInfo{}, core.Refuse(core.ReasonBadText, "The arguments hold a credential, so nobody could be shown what they approve: take it out.")
+	}
 	digest, err := parkedDigest(p, in)
 	if err != nil {
 		return ApprovalInfo{}, err
@@ -216,8 +220,8 @@ type ApprovalList struct {
 	Approvals []ApprovalInfo `json:"approvals" doc:"Those that wait, and the last of those that were decided or lapsed."`
 }
 
-// Approvals lists the parked calls of the person's project, newest first, at most
-// 200.
+// Approvals lists the parked calls of the person's project, at most 200: those that
+// wait, oldest first, and then the others, newest first.
 func (op *Operator) Approvals(ctx context.Context, p Person) (ApprovalList, error) {
 	out := ApprovalList{Approvals: []ApprovalInfo{}}
 	err := op.inView(ctx, func(tx core.Tx) error {
@@ -225,7 +229,8 @@ func (op *Operator) Approvals(ctx context.Context, p Person) (ApprovalList, erro
 			return err
 		}
 		var rows []parkedRow
-		err := tx.Select(ctx, &rows, `select `+parkedColumns+` from reeve_parked where project_id = $1 order by id desc limit 200`, p.projectID)
+		err := tx.Select(ctx, &rows, `select `+parkedColumns+` from reeve_parked where project_id = $1
+			order by case when status = 'pending' then 0 else 1 end, case when status = 'pending' then id else -id end limit 200`, p.projectID)
 		for _, r := range rows {
 			out.Approvals = append(out.Approvals, r.info(tx.Micros()))
 		}

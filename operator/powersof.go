@@ -34,6 +34,22 @@ func (r powersRow) powers() (Powers, error) {
 	return out, err
 }
 
+// StillLive says whether the credential that proved a principal is live now, for who
+// took a while between the proof and the call. A principal without one always is.
+func (op *Operator) StillLive(ctx context.Context, p Principal) error {
+	if p.CredentialID() == 0 {
+		return nil
+	}
+	var c credentialRow
+	if err := op.db.View().Get(ctx, &c, credentialQuery+`where c.id = $1`, p.CredentialID()); err != nil {
+		return told(ctx, err)
+	}
+	if refusal := c.alive(op.db.Clock.Now()); refusal != nil {
+		return refusal
+	}
+	return nil
+}
+
 // PowersOf reads what a principal's account and its people let it do now, in every
 // process alike.
 func (op *Operator) PowersOf(ctx context.Context, p Principal) (Powers, error) {

@@ -297,7 +297,7 @@ func (op *Operator) sealPatience() time.Duration {
 }
 
 func unsealed(why error) error {
-	return core.Refuse(core.ReasonAuditUnsealed, "Your act was recorded and stands. Its row in the record is not sealed yet; it takes effect once that is done.").Because(why)
+	return core.Refuse(core.ReasonAuditUnsealed, "Your act was recorded and stands. Its row in the record is not sealed yet; nothing is carried out on it before that is done.").Because(why)
 }
 
 // errNoKey says that this process cannot seal.

@@ -271,8 +271,8 @@ type StandingList struct {
 	Standing []StandingInfo `json:"standing" doc:"Those that hold, and the last of those that ended or were taken back."`
 }
 
-// StandingApprovals lists the standing approvals of the person's project, newest
-// first, at most 200.
+// StandingApprovals lists the standing approvals of the person's project, at most
+// 200: those that hold first, newest first.
 func (op *Operator) StandingApprovals(ctx context.Context, p Person) (StandingList, error) {
 	out := StandingList{Standing: []StandingInfo{}}
 	err := op.inView(ctx, func(tx core.Tx) error {
@@ -281,7 +281,7 @@ func (op *Operator) StandingApprovals(ctx context.Context, p Person) (StandingLi
 		}
 		var rows []standingRow
 		err := tx.Select(ctx, &rows, `select `+standingColumns+` from reeve_standing s join reeve_people h on h.id = s.person_id
-			where s.project_id = $1 order by s.id desc limit 200`, p.projectID)
+			where s.project_id = $1 order by case when s.revoked_at is null and s.until > $2 then 0 else 1 end, s.id desc limit 200`, p.projectID, tx.Micros())
 		for _, r := range rows {
 			out.Standing = append(out.Standing, r.info())
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/reeve-go/reeve/gate"
@@ -110,7 +111,7 @@ func (op *Operator) stateOfOne(ctx context.Context, p Principal, in StateInput) 
 	if in.WaitSeconds != nil {
 		wait = *in.WaitSeconds
 	}
-	if err := op.waitPending(ctx, p.ProjectID(), *in.IntentID, time.Duration(min(wait, MaxWait))*time.Second); err != nil {
+	if err := op.waitPending(ctx, p, *in.IntentID, time.Duration(min(wait, MaxWait))*time.Second); err != nil {
 		return State{}, err
 	}
 	out := State{Tasks: []struct{}{}, Runs: []struct{}{}}
@@ -178,10 +179,45 @@ const waitingQuery = `select ` + intentColumns + ` from reeve_intents
 // other processes write too.
 const waitPoll = 300 * time.Millisecond
 
-func (op *Operator) waitPending(ctx context.Context, project, id int64, limit time.Duration) error {
-	if limit <= 0 {
+// maxWaits bounds how many calls of one principal wait at once, in this process.
+// Beyond it a call is answered at once: each wait holds a connection, of which others
+// need some too.
+const maxWaits = 32
+
+// waits counts the calls that wait, by principal.
+type waits struct {
+	mu sync.Mutex
+	by map[string]int
+}
+
+// enter says whether another one may wait; leave must be called where it may.
+func (w *waits) enter(who string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.by == nil {
+		w.by = map[string]int{}
+	}
+	if w.by[who] >= maxWaits {
+		return false
+	}
+	w.by[who]++
+	return true
+}
+
+func (w *waits) leave(who string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.by[who]--; w.by[who] <= 0 {
+		delete(w.by, who)
+	}
+}
+
+func (op *Operator) waitPending(ctx context.Context, p Principal, id int64, limit time.Duration) error {
+	project, who := p.ProjectID(), itoa(p.AccountID())+" "+p.ID()
+	if limit <= 0 || !op.waiting.enter(who) {
 		return nil
 	}
+	defer op.waiting.leave(who)
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	poll := time.NewTicker(waitPoll)

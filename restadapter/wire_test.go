@@ -216,3 +216,35 @@ func TestARequestInChunksIsTheLastOnItsConnection(t *testing.T) {
 		}
 	}
 }
+
+// TestABodyThatIsHeldBackIsJudgedByWhatStandsWhenItComes: the headers come, then the
+// kit changes or the credential is taken back, then the body comes.
+func TestABodyThatIsHeldBackIsJudgedByWhatStandsWhenItComes(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(h *house) error
+		reason string
+	}{
+		"the kit leaves intents off": {func(h *house) error {
+			_, err := h.world.SetKit(h.t.Context(), h.world.Owner, operator.KitInput{Primitives: map[string]bool{"intents": false}})
+			return err
+		}, "capability_denied"},
+		"the credential is revoked": {func(h *house) error {
+			return h.world.RevokeCredential(h.t.Context(), "", h.world.First.Agent.ID)
+		}, "credential_revoked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t, "sqlite", nil)
+			head := h.head(operator.KindAgent, "POST /v1/intents", fmt.Sprintf("Content-Type: application/json\nContent-Length: %d\n", len(renewal)))
+			r := raw(t, h.url, head, func(conn net.Conn) {
+				time.Sleep(700 * time.Millisecond) // longer than what was read of a caller counts
+				if err := c.change(h); err != nil {
+					t.Error(err)
+				}
+				_, _ = io.WriteString(conn, renewal)
+			})
+			if !strings.Contains(string(r.body), `"reason": "`+c.reason+`"`) {
+				t.Errorf("%d %s", r.status, r.body)
+			}
+		})
+	}
+}

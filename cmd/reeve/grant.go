@@ -61,7 +61,7 @@ type grantRevokeCmd struct {
 }
 
 func (r *grantRevokeCmd) Run(k *kong.Context, c console) error {
-	return r.do(k, c, "revoke_spending", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
+	return r.stop(k, c, "revoke_spending", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
 		out, err := op.RevokeSpending(ctx, person, operator.GrantRef{ID: r.ID})
 		if err != nil || r.JSON {
 			return answer(c, out, err)

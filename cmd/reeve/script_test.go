@@ -196,7 +196,7 @@ func TestTheSameScriptIsAnsweredAlikeOverEveryFace(t *testing.T) {
 func overLibrary(t *testing.T, store string) func(int, scripted) []byte {
 	op := operatortest.Open(t, operatortest.Where(t, store), nil)
 	ctx := context.Background()
-	first, _, err := op.Install(ctx, operator.Initial{})
+	first, _, err := op.Install(ctx, operator.Initial{Zone: noon()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func overLibrary(t *testing.T, store string) func(int, scripted) []byte {
 }
 
 func overREST(t *testing.T, store string) func(int, scripted) []byte {
-	s := newPlace(t, store).serve(t)
+	s := aServer(t, newPlace(t, store))
 	return func(_ int, c scripted) []byte {
 		var args map[string]any
 		d := json.NewDecoder(strings.NewReader(c.arguments))
@@ -263,7 +263,7 @@ func structured(t *testing.T, raw []byte) []byte {
 
 func overMCP(version string) func(*testing.T, string) func(int, scripted) []byte {
 	return func(t *testing.T, store string) func(int, scripted) []byte {
-		s := newPlace(t, store).serve(t)
+		s := aServer(t, newPlace(t, store))
 		return func(n int, c scripted) []byte {
 			headers := map[string]string{"Mcp-Protocol-Version": version}
 			if version >= "2026-07-28" {
@@ -277,7 +277,7 @@ func overMCP(version string) func(*testing.T, string) func(int, scripted) []byte
 
 func overStdio(t *testing.T, store string) func(int, scripted) []byte {
 	p := newPlace(t, store)
-	s := p.serve(t)
+	s := aServer(t, p)
 	b := p.bridge(t, "mcp", "--url", s.url, "--token-file", p.file(t, "agent.token", s.agent))
 	return func(n int, c scripted) []byte {
 		if _, err := fmt.Fprintln(b.in, toolCall(n, c, "2026-07-28")); err != nil {
@@ -289,4 +289,18 @@ func overStdio(t *testing.T, store string) func(int, scripted) []byte {
 		}
 		return structured(t, []byte(answer))
 	}
+}
+
+// aServer is one whose account has its noon now, so that no script meets midnight.
+func aServer(t *testing.T, p place) *server {
+	t.Helper()
+	var made struct {
+		Agent string `json:"agent_token"`
+	}
+	if err := json.Unmarshal([]byte(p.ok(t, "init", "--json", "--zone", noon())), &made); err != nil {
+		t.Fatal(err)
+	}
+	s := p.serve(t)
+	s.agent = made.Agent
+	return s
 }

@@ -139,7 +139,9 @@ func tellMinted(c console, m operator.Minted, url string, asJSON bool) error {
 // whoever can open it is the root of trust.
 func (d database) with(k *kong.Context, act func(context.Context, *operator.Operator) error) error {
 	ctx := context.Background()
-	op, err := d.open(ctx, k, nil)
+	// It seals nothing: a credential is revoked, and a person removed, also while the
+	// audit key cannot be had.
+	op, err := d.open(ctx, k, &operator.Options{Keyless: true})
 	if err != nil {
 		return err
 	}

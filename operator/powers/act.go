@@ -104,6 +104,9 @@ func byWorker[In, Out any](spec ActSpec, f func(*operator.Operator, context.Cont
 // CallAct runs one act, whole: kind, then scope, then the arguments' form, then
 // the act. It never panics and never returns a bare error.
 func (s *Schedule) CallAct(ctx context.Context, c Caller, a *Act, raw []byte) Answer {
+	if gone := s.stillThere(ctx, c, a.Name); gone != nil {
+		return *gone
+	}
 	if refused := s.PermitAct(ctx, c, a); refused != nil {
 		return *refused
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator"
@@ -38,6 +39,7 @@ func (s *Schedule) Authenticate(ctx context.Context, in Presented) (Caller, *Ans
 	if in.Once {
 		c.once = new(once)
 	}
+	c.proved = time.Now()
 	c.wait = s.limits.known(c.Principal)
 	return c, nil
 }

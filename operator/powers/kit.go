@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/reeve-go/reeve/operator"
 	"github.com/reeve-go/reeve/operator/internal/core"
@@ -15,6 +16,27 @@ import (
 // call may use it up; whoever calls again is judged by what stands by then.
 type once struct{ used atomic.Bool }
 
+// lateAfter is how long what was read of a caller counts for its call. A body that is
+// sent slowly must not be a way to be judged by what stood before it.
+const lateAfter = 500 * time.Millisecond
+
+// late says that the caller was proved a while ago. It is asked of the machine's own
+// clock: it is about how long the caller took, and not about what time it is.
+func (c Caller) late() bool { return !c.proved.IsZero() && time.Since(c.proved) > lateAfter }
+
+// stillThere refuses a caller whose credential was taken back while it took its time.
+func (s *Schedule) stillThere(ctx context.Context, c Caller, action string) *Answer {
+	if !c.late() {
+		return nil
+	}
+	err := s.op.StillLive(ctx, c.Principal)
+	if err == nil {
+		return nil
+	}
+	refused := s.refuseDigest(ctx, c, action, "", err)
+	return &refused
+}
+
 // present is the caller with what others let it do now: the account's kit and its
 // spending grants. It is read anew for each call, unless it was read for that very
 // call, together with the credential. A tool that skips both needs no look.
@@ -22,7 +44,7 @@ func (s *Schedule) present(ctx context.Context, c Caller, t *Tool, last bool) (C
 	if !c.Principal.Known() || t.beyondKit() {
 		return c, nil
 	}
-	if c.once != nil {
+	if c.once != nil && !c.late() {
 		if !last && !c.once.used.Load() || last && c.once.used.CompareAndSwap(false, true) {
 			return c, nil
 		}

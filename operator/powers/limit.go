@@ -254,7 +254,7 @@ func (s *Schedule) Admit(ctx context.Context, c Caller, action string) *Answer {
 // brakes says whether an action stops something.
 func (s *Schedule) brakes(action string) bool {
 	if t := s.byName[action]; t != nil {
-		return t.Class == Brake
+		return t.alwaysOn()
 	}
 	for _, a := range s.acts {
 		if a.Name == action {

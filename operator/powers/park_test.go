@@ -350,3 +350,15 @@ func TestOnlyWhatChangesSomethingMayPark(t *testing.T) {
 		}
 	}
 }
+
+func TestNothingIsParkedThatNobodyCouldBeShown(t *testing.T) {
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		w := newWorld(t, store, nil)
+		w.withRows()
+		c := w.full(operator.KindAgent)
+		secret := "ghp_" + strings.Repeat("a1B2", 9)
+		if r := w.call(c, w.named("test_ask"), pay(10, `,"to":"`+secret+`"`)); r.env.Reason != "bad_text" || strings.Contains(string(r.JSON), secret) {
+			t.Errorf("%s", r.JSON)
+		}
+	})
+}

@@ -184,8 +184,9 @@ type Caller struct {
 	ToolPrefix string // what this client's names of tools begin with
 	Address    string // where the connection comes from; "" within the process
 
-	once *once // nil: what others let it do is read anew for each call
-	wait int   // seconds until there is room for another request; 0: there was
+	once   *once     // nil: what others let it do is read anew for each call
+	proved time.Time // when; zero: by a program that holds the principal
+	wait   int       // seconds until there is room for another request; 0: there was
 }
 
 func (c Caller) name(tool string) string {
@@ -207,6 +208,9 @@ func (s *Schedule) CallRoute(ctx context.Context, c Caller, tool string, route *
 	if t == nil || !s.served(t, c.Face) {
 		return s.refuseDigest(ctx, c, unknownName(tool), argsDigest(raw), core.Refuse(core.ReasonUnknownTool, "There is no tool of that name here."))
 	}
+	if gone := s.stillThere(ctx, c, t.Name); gone != nil {
+		return *gone
+	}
 	c, err := s.admit(ctx, c, t, true)
 	if refused := s.permit(ctx, c, t.Name, err); refused != nil {
 		return *refused
@@ -224,7 +228,9 @@ func (s *Schedule) CallRoute(ctx context.Context, c Caller, tool string, route *
 		return answer, err
 	}
 	once := call
-	if !t.ReadOnly() {
+	// A call that spends is several transactions: what it holds of a grant has to stand
+	// also where the call itself is rolled back.
+	if !t.ReadOnly() && t.Class != Spend {
 		once = func(ctx context.Context) (Answer, error) { return s.once(ctx, c, t.Name, t.counted(raw), call) }
 	}
 	answer, err := once(ctx)

@@ -51,7 +51,7 @@ func grantActs() []Act {
 			Method: "GET", Path: "/v1/spending-grants", Scopes: scopes}, list),
 		byPerson(ActSpec{Name: "grant_spending", Title: "Press Start", What: "Lets a principal call the tools that spend: how much, until when, and why.",
 			Method: "POST", Path: "/v1/spending-grants", Scopes: scopes}, (*operator.Operator).GrantSpending),
-		byPerson(ActSpec{Name: "revoke_spending", Title: "Take a spending grant back", What: "Ends it, from the very next call on.",
+		byPerson(ActSpec{Brake: true, Name: "revoke_spending", Title: "Take a spending grant back", What: "Ends it, from the very next call on.",
 			Method: "DELETE", Path: "/v1/spending-grants/{id}", Scopes: scopes}, (*operator.Operator).RevokeSpending),
 	}
 }

@@ -259,3 +259,24 @@ func TestAnotherAccountsGrantIsAsAbsentAsOneThatNeverWas(t *testing.T) {
 		t.Error("she granted another account's agent")
 	}
 }
+
+// TestAKeyMakesNoRoomInAGrant: what a call holds of a grant stands also where the call
+// was sent with an idempotency key and nobody knows how it ended.
+func TestAKeyMakesNoRoomInAGrant(t *testing.T) {
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		for _, fail := range []string{"outage", "panic"} {
+			w := newWorld(t, store, nil)
+			rows := w.withRows()
+			c, tool := w.full(operator.KindAgent), w.named("test_buy")
+			w.grant(c.Principal.ID(), cents(100))
+			for range 3 {
+				if a := w.Call(keyed(t, "k"), c, tool.Name, []byte(pay(60, `,"fail":"`+fail+`"`))); a.OK {
+					t.Fatalf("%s", a.JSON)
+				}
+			}
+			if got := w.used(); got != "60" || rows.handled.Load() != 1 {
+				t.Errorf("after an %s: %s used, and the handler ran %d times", fail, got, rows.handled.Load())
+			}
+		}
+	})
+}

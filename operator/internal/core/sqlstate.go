@@ -26,7 +26,7 @@ func SQLState(err error) string {
 // another one, and that running it again is safe and may succeed.
 func IsRace(err error) bool {
 	switch SQLState(err) {
-	case "40001", "40P01": // serialization_failure, deadlock_detected
+	case "40001", "40P01", "55P03": // serialization_failure, deadlock_detected, lock_not_available
 		return true
 	}
 	// 5 is SQLITE_BUSY, 6 SQLITE_LOCKED; the extended codes keep it in the low byte.
