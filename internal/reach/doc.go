@@ -13,6 +13,9 @@
 //   - grown: by Rapid Type Analysis, nothing takes or makes a Person of all that
 //     can run once a handler is started, and powers was initialised. It sees an act
 //     whoever made the Person, and is blind to what other code put in place.
+//   - nobodys: nor does such a call lead to a method of the Operator that takes
+//     neither a principal nor a person, but for a short list of what is the same
+//     whoever calls. Credentials, people, policies and kits are kept by such methods.
 //   - kept: no Person outlives the call that it was proved for. None stands in a
 //     field, a package's variable, a list, a map or a channel; none becomes an
 //     interface, as context.WithValue would have it; and no function that closes

@@ -73,6 +73,10 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 			expect(t, c.what, p.takers(p.grown(roots), roots, others(c.name)), c.grown)
 		})
 	}
+	t.Run("nobodys/Admin", func(t *testing.T) {
+		handlers := handedOn(p.pkg(t, powersPath).Func("plantedAdmin"))
+		expect(t, "a handler that makes a credential", p.from(g, handlers, nil).first(p.nobodys(t)), true)
+	})
 	t.Run("kept", func(t *testing.T) { wanted(t, "kept", p.kept(t)) })
 	t.Run("doors/reflection", func(t *testing.T) { wanted(t, "reflection", p.doors(t)) })
 	t.Run("doors/hidden", func(t *testing.T) { wanted(t, "hidden", p.doors(t)) })

@@ -22,6 +22,11 @@ func TestNoToolReachesAPersonsAct(t *testing.T) {
 			t.Errorf("a Person can be had from a tool:\n\t%s", text(way))
 		}
 	})
+	t.Run("a call of a tool leads to nothing that administers", func(t *testing.T) {
+		if way := reached.first(p.nobodys(t)); way != nil {
+			t.Errorf("what is called in nobody's name can be had from a tool:\n\t%s", text(way))
+		}
+	})
 	t.Run("a call of an act does, so the graph has the way", func(t *testing.T) {
 		if p.from(g, acts, nil).first(p.person.makes) == nil {
 			t.Errorf("nothing that makes a Person is reached from %v", acts)
