@@ -162,11 +162,16 @@ func TestThePoliciesOfTheREADMELoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		cents := func(n int64) *gate.Cents { c := gate.Cents(n); return &c }
-		facts := gate.Facts{Now: time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC), Zone: time.UTC, Currency: "USD", Principal: "agent:agent"}
+		facts := gate.Facts{Now: time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC), Zone: time.UTC, Currency: "USD", Principal: "agent:agent",
+			Committed: []gate.Commitment{{Rule: "small-subscriptions", Window: gate.PerMonth, Currency: "USD", Cents: 8000}}}
 		small := gate.Action{Type: "spend", Title: "x", Recipient: "billing@vendor.example", AmountCents: cents(2000), Currency: "USD"}
 		large := gate.Action{Type: "spend", Title: "x", AmountCents: cents(100000), Currency: "USD"}
 		if v := p.Evaluate(small, facts); v.Effect != gate.Allow {
 			t.Errorf("20 dollars at the vendor: %+v", v)
+		}
+		facts.Committed[0].Cents++
+		if v := p.Evaluate(small, facts); v.Effect != gate.RequiresApproval {
+			t.Errorf("beyond 100 dollars a month: %+v", v)
 		}
 		if v := p.Evaluate(large, facts); v.Effect != gate.RequiresApproval || v.Approval.Quorum != 2 {
 			t.Errorf("1,000 dollars: %+v", v)

@@ -351,7 +351,7 @@ rules:
 			t.Fatal(in.Status)
 		}
 		in := w.Record(t, spend("Second", 60))
-		if in.Status != gate.StatusPendingApproval || !strings.Contains(strings.Join(in.PolicyReasons, "\n"), "budget of the rule small") {
+		if in.Status != gate.StatusPendingApproval || !strings.Contains(strings.Join(in.PolicyReasons, "\n"), "The rule small would allow this, and its budget has not enough left: of 1.00 USD a month, 0.40 USD is left until 2026-04-01 00:00Z.") {
 			t.Errorf("%s: %q", in.Status, in.PolicyReasons)
 		}
 		if _, err := w.Approve(ctx, w.Owner, act(in)); err != nil {

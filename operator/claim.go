@@ -39,6 +39,8 @@ type Job struct {
 type ClaimOutput struct {
 	Job    *Job `json:"job" doc:"What to carry out now; null when nothing is ready."`
 	Frozen bool `json:"frozen" doc:"Whether a person has stopped whatever reaches outside; nothing of that sort is handed out until it is lifted."`
+	// FrozenWhy is what that person said.
+	FrozenWhy *string `json:"frozen_why" doc:"Why it was stopped, in that person's words."`
 }
 
 // Claim hands a worker the oldest intent that is ready and of one of its types.
@@ -61,9 +63,10 @@ func (op *Operator) Claim(ctx context.Context, p Principal, in ClaimInput) (Clai
 			return err
 		}
 		ready := in
-		if out.Frozen, err = frozen(ctx, tx, p.AccountID(), p.ProjectID()); err != nil {
+		if out.FrozenWhy, err = frozen(ctx, tx, p.AccountID(), p.ProjectID()); err != nil {
 			return err
-		} else if out.Frozen {
+		}
+		if out.Frozen = out.FrozenWhy != nil; out.Frozen {
 			ready.Types = inward(in.Types)
 		}
 		passed, err := op.claim(ctx, tx, p, ready, lease, &out)

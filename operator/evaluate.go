@@ -98,9 +98,24 @@ func (j judgement) texts() []string {
 		out = append(out, info.sentence())
 	}
 	for _, id := range j.verdict.Exhausted {
-		out = append(out, "The budget of the rule "+id+", which would allow this, has not enough left.")
+		out = append(out, j.exhausted(id))
 	}
 	return out
+}
+
+// exhausted says why a rule that would allow this is silent.
+func (j judgement) exhausted(id string) string {
+	said := "The rule " + id + " would allow this, and its budget has not enough left"
+	for i, b := range j.holding.bounds {
+		if b.Rule != id {
+			continue
+		}
+		said += ": of " + money(int64(b.Max), b.Currency) + " a " + string(b.Window) + ", " + money(max(0, int64(b.Max)-j.holding.rows[i].Used), b.Currency) + " is left"
+		if _, ends := b.Window.Bounds(j.at, j.zone); !ends.IsZero() {
+			said += " until " + ends.UTC().Format("2006-01-02 15:04Z")
+		}
+	}
+	return said + "."
 }
 
 // denials are the sentences of what denies.

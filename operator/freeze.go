@@ -169,23 +169,52 @@ func lockClaims(ctx context.Context, tx core.Tx, how string, account int64) erro
 	return err
 }
 
-// frozen says whether outward intents of a project must not be claimed now, and
-// keeps a freeze from coming between this look and the claim.
-func frozen(ctx context.Context, tx core.Tx, account, project int64) (bool, error) {
+// frozen is why outward intents of a project must not be claimed now, nil where they
+// may. It keeps a freeze from coming between this look and the claim.
+func frozen(ctx context.Context, tx core.Tx, account, project int64) (*string, error) {
 	// What a claim waits for later on (a budget that somebody else's transaction holds)
 	// a freeze would wait for as well, so it waits for no lock longer than this.
 	if tx.Dialect().Name == "postgres" {
 		if _, err := tx.Exec(ctx, `select set_config('lock_timeout', '2s', true)`); err != nil {
-			return false, err
+			return nil, err
 		}
 	}
 	if err := lockClaims(ctx, tx, "pg_advisory_xact_lock_shared", account); err != nil {
-		return false, err
+		return nil, err
 	}
-	var n int64
-	err := tx.Get(ctx, &n, `select count(*) from reeve_freezes
-		where account_id = $1 and lifted_at is null and (project_id is null or project_id = $2)`, account, project)
-	return n > 0, err
+	all, err := freezesOf(ctx, tx, account, project)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &all[0].Reason, nil
+}
+
+// freezesOf lists the freezes that a project stands under, that of the account first.
+func freezesOf(ctx context.Context, tx core.Tx, account, project int64) ([]FreezeInfo, error) {
+	var rows []freezeRow
+	err := tx.Select(ctx, &rows, `select `+freezeColumns+` from reeve_freezes
+		where account_id = $1 and lifted_at is null and (project_id is null or project_id = $2)
+		order by case when project_id is null then 0 else 1 end, id`, account, project)
+	out := make([]FreezeInfo, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, r.info())
+	}
+	return out, err
+}
+
+// FreezesOver lists the freezes that a person's project stands under now: its own, and
+// that of its account.
+func (op *Operator) FreezesOver(ctx context.Context, p Person) ([]FreezeInfo, error) {
+	var out []FreezeInfo
+	err := op.inView(ctx, func(tx core.Tx) error {
+		if _, err := p.live(ctx, tx, ""); err != nil {
+			return err
+		}
+		var err error
+		out, err = freezesOf(ctx, tx, p.accountID, p.projectID)
+		return err
+	})
+	return out, err
 }
 
 // inward keeps the types that reach nobody outside.

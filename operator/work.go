@@ -92,6 +92,7 @@ type worker struct {
 	poll     time.Duration
 	grace    time.Duration
 	once     bool
+	frozen   bool // what it was last told
 }
 
 func (op *Operator) worker(p Principal, handlers map[string]Handler, opts *WorkOptions) (*worker, error) {
@@ -131,8 +132,18 @@ func (op *Operator) worker(p Principal, handlers map[string]Handler, opts *WorkO
 func (w *worker) next(ctx context.Context) (worked bool, err error) {
 	asked := time.Now() // the lease begins no earlier
 	got, err := w.op.Claim(ctx, w.p, w.claim)
-	if err != nil || got.Job == nil {
+	if err != nil {
 		return false, err
+	}
+	if got.Frozen != w.frozen { // said once, and not at every look
+		if w.frozen = got.Frozen; got.Frozen {
+			w.op.log.Warn("frozen: nothing that reaches outside is begun", "why", *got.FrozenWhy)
+		} else {
+			w.op.log.Warn("no longer frozen")
+		}
+	}
+	if got.Job == nil {
+		return false, nil
 	}
 	job := *got.Job
 	outcome, err := w.run(ctx, job, asked.Add(w.lease))

@@ -43,7 +43,10 @@ func (j *judgement) run(k *kong.Context, c console, name, purpose string, do act
 		if err != nil {
 			return err
 		}
-		return j.tell(c, out)
+		if err := j.tell(c, out); err != nil {
+			return err
+		}
+		return j.tellFrozen(ctx, c, op, person)
 	})
 }
 

@@ -26,8 +26,11 @@ func TestAPersonFreezesAndLiftsItInATerminal(t *testing.T) {
 		if r := person.run(t, append([]string{"freeze", "Something is wrong"}, scope...)...); r.code != 0 || !strings.Contains(r.out, "Frozen: nothing that reaches outside is begun") {
 			t.Fatalf("%+v", r)
 		}
-		if r := p.run(t, "work", "--once", "--handler", "spend=exec:cat >> carried"); r.code != 0 {
+		if r := p.run(t, "work", "--once", "--handler", "spend=exec:cat >> carried"); r.code != 0 || !strings.Contains(r.err, "Something is wrong") {
 			t.Errorf("%+v", r)
+		}
+		if list := person.ok(t, "inbox"); !strings.Contains(list, "Frozen: nothing that reaches outside is begun") || !strings.Contains(list, "human:owner: Something is wrong") {
+			t.Errorf("the inbox does not say it:\n%s", list)
 		}
 		if there(p, "carried") {
 			t.Error("it was carried out while frozen")
@@ -121,6 +124,11 @@ func TestAFreezeNeedsNoAuditKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	person.run(t, "inbox").refused(t, 1, "audit.key")
+	for _, stops := range [][]string{{"kit", "set", "board=off"}, {"token", "revoke", "agent:agent"}} {
+		if r := p.run(t, stops...); r.code != 0 || !strings.Contains(r.err, "audit.key") {
+			t.Errorf("%v: %+v", stops, r)
+		}
+	}
 	if r := person.run(t, "freeze", "The key is gone"); r.code != 0 || !strings.Contains(r.out, "Frozen") || !strings.Contains(r.err, "audit.key") {
 		t.Errorf("%+v", r)
 	}

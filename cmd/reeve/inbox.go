@@ -59,8 +59,20 @@ func (l *inboxListCmd) Run(k *kong.Context, c console) error {
 			return printJSON(c.out, map[string]any{"intents": found})
 		}
 		listWaiting(c.out, op.Now(), found, l.Limit)
-		return nil
+		return l.tellFrozen(ctx, c, op, person)
 	})
+}
+
+// tellFrozen says that nothing that reaches outside moves, and why, where that is so.
+func (p *personal) tellFrozen(ctx context.Context, c console, op *operator.Operator, person operator.Person) error {
+	all, err := op.FreezesOver(ctx, person)
+	if err != nil || p.JSON {
+		return err
+	}
+	for _, f := range all {
+		fmt.Fprintln(c.out, visibleLine(fmt.Sprintf("Frozen: nothing that reaches outside is begun in this %s since %s. %s: %s", f.Scope, moment(f.FrozenAt), f.FrozenBy, f.Reason)))
+	}
+	return nil
 }
 
 type inboxShowCmd struct {
@@ -78,7 +90,7 @@ func (s *inboxShowCmd) Run(k *kong.Context, c console) error {
 			return printJSON(c.out, in)
 		}
 		showIntent(c.out, op.Now(), in)
-		return nil
+		return s.tellFrozen(ctx, c, op, person)
 	})
 }
 

@@ -59,7 +59,7 @@ func (s *kitSetCmd) Run(k *kong.Context, c console) error {
 	if err != nil {
 		return err
 	}
-	return s.with(k, func(ctx context.Context, op *operator.Operator) error {
+	return s.withStop(k, c, func(ctx context.Context, op *operator.Operator) error {
 		schedule, err := powers.New(op)
 		if err != nil {
 			return err

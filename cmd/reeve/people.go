@@ -51,7 +51,7 @@ type peopleRemoveCmd struct {
 }
 
 func (p *peopleRemoveCmd) Run(k *kong.Context, c console) error {
-	return p.with(k, func(ctx context.Context, op *operator.Operator) error {
+	return p.withStop(k, c, func(ctx context.Context, op *operator.Operator) error {
 		if err := op.RemovePerson(ctx, "", p.Handle); err != nil {
 			return err
 		}

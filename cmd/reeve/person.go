@@ -40,12 +40,7 @@ func (p *personal) do(k *kong.Context, c console, act string, d deed) error {
 // must not keep anybody from that: the act is recorded, and whoever has the key
 // seals it.
 func (p *personal) stop(k *kong.Context, c console, act string, d deed) error {
-	op, err := p.open(context.Background(), k, nil)
-	var key *operator.AuditKeyError
-	if errors.As(err, &key) {
-		fmt.Fprintln(c.err, "reeve:", visibleLine(err.Error()))
-		op, err = p.open(context.Background(), k, &operator.Options{Keyless: true})
-	}
+	op, err := p.openToStop(context.Background(), k, c)
 	if err != nil {
 		return err
 	}

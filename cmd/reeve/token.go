@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -139,14 +140,35 @@ func tellMinted(c console, m operator.Minted, url string, asJSON bool) error {
 // whoever can open it is the root of trust.
 func (d database) with(k *kong.Context, act func(context.Context, *operator.Operator) error) error {
 	ctx := context.Background()
-	// It seals nothing: a credential is revoked, and a person removed, also while the
-	// audit key cannot be had.
-	op, err := d.open(ctx, k, &operator.Options{Keyless: true})
+	op, err := d.open(ctx, k, nil)
 	if err != nil {
 		return err
 	}
 	defer op.Close()
 	return act(ctx, op)
+}
+
+// withStop is with for what takes a power away: it works also while the audit key
+// cannot be had, since it seals nothing.
+func (d database) withStop(k *kong.Context, c console, act func(context.Context, *operator.Operator) error) error {
+	op, err := d.openToStop(context.Background(), k, c)
+	if err != nil {
+		return err
+	}
+	defer op.Close()
+	return act(context.Background(), op)
+}
+
+// openToStop opens a database without the audit key where that cannot be had, and
+// says so.
+func (d database) openToStop(ctx context.Context, k *kong.Context, c console) (*operator.Operator, error) {
+	op, err := d.open(ctx, k, nil)
+	var key *operator.AuditKeyError
+	if errors.As(err, &key) {
+		fmt.Fprintln(c.err, "reeve:", visibleLine(err.Error()))
+		return d.open(ctx, k, &operator.Options{Keyless: true})
+	}
+	return op, err
 }
 
 type tokenListCmd struct {
@@ -225,7 +247,7 @@ type tokenRevokeCmd struct {
 }
 
 func (t *tokenRevokeCmd) Run(k *kong.Context, c console) error {
-	return t.with(k, func(ctx context.Context, op *operator.Operator) error {
+	return t.withStop(k, c, func(ctx context.Context, op *operator.Operator) error {
 		id, err := credentialID(ctx, op, t.Credential)
 		if err != nil {
 			return err
