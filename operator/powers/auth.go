@@ -37,9 +37,8 @@ func (s *Schedule) Authenticate(ctx context.Context, in Presented) (Caller, *Ans
 		return c, &refused
 	}
 	if in.Once {
-		c.once = new(once)
+		c.once, c.proved = new(once), time.Now()
 	}
-	c.proved = time.Now()
 	c.wait = s.limits.known(c.Principal)
 	return c, nil
 }

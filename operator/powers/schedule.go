@@ -185,7 +185,7 @@ type Caller struct {
 	Address    string // where the connection comes from; "" within the process
 
 	once   *once     // nil: what others let it do is read anew for each call
-	proved time.Time // when; zero: by a program that holds the principal
+	proved time.Time // when, of a caller who makes one call; zero: of others
 	wait   int       // seconds until there is room for another request; 0: there was
 }
 
