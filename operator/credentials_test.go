@@ -262,6 +262,19 @@ func TestRemovingAPersonEndsEverythingTheyHold(t *testing.T) {
 	})
 }
 
+// An account elsewhere is named by whoever writes to the channel. What no link can
+// hold is nobody's, and no outage that the channel would try again.
+func TestAnAccountElsewhereThatCouldNotBeLinkedIsNobodys(t *testing.T) {
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		w := operatortest.New(t, store, nil)
+		chat := w.Mint(t, operator.NewCredential{Kind: operator.KindChannel, Name: "chat"})
+		for _, id := range []string{"", "U1\x00", "U1\xff", "\xed\xa0\x80", "U1\u202e", strings.Repeat("U", 201), strings.Repeat("U", 1<<20)} {
+			_, err := w.Vouch(context.Background(), chat.Token, id)
+			mustBe(t, err, operator.ErrNotFound)
+		}
+	})
+}
+
 func TestTheLastUseIsNotedAboutOnceAMinute(t *testing.T) {
 	operatortest.EachStore(t, func(t *testing.T, store string) {
 		w := operatortest.New(t, store, nil)

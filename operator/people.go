@@ -153,10 +153,10 @@ func (op *Operator) People(ctx context.Context, account string) ([]PersonInfo, e
 // LinkPerson ties an account elsewhere (a Slack user id, a Telegram chat id) to
 // a person, so that a channel can vouch for them.
 func (op *Operator) LinkPerson(ctx context.Context, account, handle, service, externalID string) error {
-	if !slugForm.MatchString(service) || externalID == "" || len(externalID) > 200 {
-		return core.Refuse(core.ReasonInvalidValue, "A link names a service, such as slack, and the person's id there, at most 200 bytes.")
+	if !slugForm.MatchString(service) {
+		return errLink()
 	}
-	if err := checkText("external_id", externalID, 200); err != nil {
+	if err := checkExternalID(externalID); err != nil {
 		return err
 	}
 	return op.inTx(ctx, func(tx core.Tx) error {
@@ -178,6 +178,18 @@ func (op *Operator) LinkPerson(ctx context.Context, account, handle, service, ex
 		}
 		return auditLocal(ctx, tx, ws, "person_link", humanID(handle)+" "+service)
 	})
+}
+
+func errLink() error {
+	return core.Refuse(core.ReasonInvalidValue, "A link names a service, such as slack, and the person's id there, at most 200 bytes.")
+}
+
+// checkExternalID holds a person's id elsewhere to what can be linked.
+func checkExternalID(id string) error {
+	if id == "" || len(id) > 200 {
+		return errLink()
+	}
+	return checkText("external_id", id, 200)
 }
 
 func livePerson(ctx context.Context, tx core.Tx, account int64, handle string) (id int64, err error) {

@@ -58,6 +58,10 @@ func (op *Operator) Vouch(ctx context.Context, channelToken, externalID string) 
 		return Person{}, core.Refuse(core.ReasonKindNotAllowed, "Only a channel's credential can vouch for a person.")
 	}
 	op.touch(ctx, row)
+	nobody := core.Refuse(core.ReasonNotFound, "That account is linked to nobody here.")
+	if checkExternalID(externalID) != nil {
+		return Person{}, nobody // what could not be linked is; a database might not even take it
+	}
 	var link struct {
 		ID     int64  `db:"id"`
 		Handle string `db:"handle"`
@@ -65,7 +69,7 @@ func (op *Operator) Vouch(ctx context.Context, channelToken, externalID string) 
 	err = op.db.View().Get(ctx, &link, `select h.id, h.handle from reeve_links l join reeve_people h on h.id = l.person_id
 		where l.account_id = $1 and l.service = $2 and l.external_id = $3 and h.removed_at is null`, row.AccountID, row.Name, externalID)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Person{}, core.Refuse(core.ReasonNotFound, "That account is linked to nobody here.")
+		return Person{}, nobody
 	}
 	if err != nil {
 		return Person{}, core.Outage(err)
