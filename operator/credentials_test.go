@@ -275,6 +275,34 @@ func TestAnAccountElsewhereThatCouldNotBeLinkedIsNobodys(t *testing.T) {
 	})
 }
 
+// Every database counts its accounts, people and credentials from one, so that their
+// numbers are alike.
+func TestAPersonOfAnotherDatabaseIsNobodyHere(t *testing.T) {
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		ctx := context.Background()
+		w, there := operatortest.New(t, store, nil), operatortest.New(t, "sqlite", nil)
+		channel := operator.NewCredential{Kind: operator.KindChannel, Name: "chat"}
+		w.Mint(t, channel)
+		mustHave(t, there.LinkPerson(ctx, "", "owner", "chat", "U1"))
+		vouched, err := there.Vouch(ctx, there.Mint(t, channel).Token, "U1")
+		mustHave(t, err)
+		in := w.Record(t, renewal())
+		before := operatortest.Fingerprint(t, operatortest.Database(t, w.Where))
+		for name, p := range map[string]operator.Person{"by a credential": there.Owner, "by a channel": vouched} {
+			_, err := w.Approve(ctx, p, act(in))
+			mustBe(t, err, operator.ErrCredentialRevoked)
+			if _, err := w.ShowIntent(ctx, p, in.ID); err == nil {
+				t.Errorf("proved %s: it was shown", name)
+			}
+		}
+		if operatortest.Fingerprint(t, operatortest.Database(t, w.Where)) != before {
+			t.Error("something was written")
+		}
+		_, err = w.Again(t, nil).Approve(ctx, w.Owner, act(in)) // the same database by another process
+		mustHave(t, err)
+	})
+}
+
 func TestTheLastUseIsNotedAboutOnceAMinute(t *testing.T) {
 	operatortest.EachStore(t, func(t *testing.T, store string) {
 		w := operatortest.New(t, store, nil)

@@ -17,9 +17,12 @@ type Person struct {
 	accountID, projectID, personID int64
 	credentialID                   int64 // 0: vouched for by a channel
 	voucherID                      int64 // the channel's credential, when vouched for
-	handle                         string
-	via                            Via
-	scopes                         []Scope
+	// instance is the UUID of the credential that proved it. Numbers count from one in
+	// every database, and a person of one is nobody in another.
+	instance string
+	handle   string
+	via      Via
+	scopes   []Scope
 }
 
 // ID is the person's name in the record, such as "human:ana".
@@ -43,7 +46,7 @@ func (op *Operator) PersonOf(p Principal) (Person, error) {
 			With("kind", p.Kind())
 	}
 	return Person{accountID: p.AccountID(), projectID: p.ProjectID(), personID: p.PersonID(), credentialID: p.CredentialID(),
-		handle: p.ID()[len(humanID("")):], via: p.Via(), scopes: p.Scopes()}, nil
+		instance: p.InstanceID(), handle: p.ID()[len(humanID("")):], via: p.Via(), scopes: p.Scopes()}, nil
 }
 
 // Vouch is a channel's word that a linked account elsewhere is acting now. The
@@ -75,7 +78,7 @@ func (op *Operator) Vouch(ctx context.Context, channelToken, externalID string) 
 		return Person{}, core.Outage(err)
 	}
 	return Person{accountID: row.AccountID, projectID: row.ProjectID, personID: link.ID, voucherID: row.ID,
-		handle: link.Handle, via: Via(row.Name), scopes: []Scope{core.ScopeIntentsDecide, core.ScopeApprovals, core.ScopeCommentsWrite, core.ScopeStateRead}}, nil
+		instance: row.InstanceID, handle: link.Handle, via: Via(row.Name), scopes: []Scope{core.ScopeIntentsDecide, core.ScopeApprovals, core.ScopeCommentsWrite, core.ScopeStateRead}}, nil
 }
 
 // standing is what a person still is at the moment of an act.
@@ -113,8 +116,8 @@ func (p Person) live(ctx context.Context, tx core.Tx, lock string) (standing, er
 		credential = p.voucherID
 	}
 	err := tx.Get(ctx, &s, `select h.role from reeve_people h, reeve_credentials c
-		where h.id = $1 and h.removed_at is null and c.id = $2 and c.revoked_at is null and c.expires_at > $3`+lock,
-		p.personID, credential, tx.Micros())
+		where h.id = $1 and h.removed_at is null and c.id = $2 and c.revoked_at is null and c.expires_at > $3 and c.instance_id = $4`+lock,
+		p.personID, credential, tx.Micros(), p.instance)
 	if errors.Is(err, sql.ErrNoRows) {
 		return s, core.Refuse(core.ReasonCredentialRevoked, "This person's powers, or the credential that proved them, were taken back.")
 	}
