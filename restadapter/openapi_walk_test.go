@@ -162,7 +162,7 @@ var known = values{
 // send makes a request of the schemas: what is required, or all there is.
 func (w *walker) send(t *testing.T, v values, all bool) reply {
 	t.Helper()
-	address, query := w.path, url.Values{}
+	address, query, headers := w.path, url.Values{}, []change{}
 	for _, p := range w.op.Parameters {
 		value := fmt.Sprint(w.sample(p.Value.Name, p.Value.Schema.Value, v, all))
 		switch {
@@ -170,6 +170,9 @@ func (w *walker) send(t *testing.T, v values, all bool) reply {
 			address = strings.ReplaceAll(address, "{"+p.Value.Name+"}", value)
 		case p.Value.In == "query" && (all || p.Value.Required) && value != "":
 			query.Set(p.Value.Name, value)
+		case p.Value.In == "header" && all:
+			w.minted++
+			headers = append(headers, header(p.Value.Name, fmt.Sprint(value, w.minted)))
 		}
 	}
 	if len(query) > 0 {
@@ -187,7 +190,7 @@ func (w *walker) send(t *testing.T, v values, all bool) reply {
 	if len(*w.op.Security) > 0 {
 		token = w.tokens[w.kind(t)]
 	}
-	return w.call(token, w.method, address, body)
+	return w.call(token, w.method, address, body, headers...)
 }
 
 // sample is a value that the schema takes.

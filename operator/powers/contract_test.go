@@ -185,6 +185,37 @@ func TestTheServerDescribesEveryActAsItIsCommitted(t *testing.T) {
 	listedSame(t, described, committed(t, "acts"), nil)
 }
 
+// The product has no row that parks, or asks for evidence, yet; the rows of the tests
+// are described as theirs would be.
+func TestWhatMayWaitForAPersonOrForEvidenceIsAnnounced(t *testing.T) {
+	w := newWorld(t, "sqlite", nil)
+	w.withRows()
+	h, err := restadapter.New(w.Schedule, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := parsed(t, served(t, w, h, "/openapi.json"))["paths"].(map[string]any)
+	parks, attests := 0, 0
+	for _, tool := range w.Tools() {
+		for _, r := range tool.Routes {
+			op := paths[r.Path].(map[string]any)[strings.ToLower(r.Method)].(map[string]any)
+			told := op["responses"].(map[string]any)
+			_, park := told["202"]
+			_, attest := told["428"]
+			key := strings.Contains(text(op["parameters"]), "/IdempotencyKey")
+			if park != tool.MayPark() || attest != (tool.Class == powers.Gated) || key != tool.Keyed() {
+				t.Errorf("%s: 202 %v, 428 %v, idempotency key %v", tool.Name, park, attest, key)
+			}
+			parks, attests = parks+count(park), attests+count(attest)
+		}
+	}
+	if parks == 0 || attests == 0 {
+		t.Errorf("%d rows park and %d ask for evidence: the test shows nothing", parks, attests)
+	}
+}
+
+func count(is bool) int { return map[bool]int{true: 1}[is] }
+
 func TestEveryWordOfTheEnvelopeIsExplained(t *testing.T) {
 	if words := powers.Meaningless(); len(words) > 0 {
 		t.Errorf("the page about refusals does not explain %v", words)
