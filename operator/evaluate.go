@@ -27,7 +27,7 @@ func (op *Operator) evaluate(ctx context.Context, tx core.Tx, ws workspace, prin
 	if err != nil {
 		return judgement{}, err
 	}
-	policy, err := op.policies.at(ctx, tx)
+	policy, err := op.policies.at(ctx, tx, ws.AccountID)
 	if err != nil {
 		return judgement{}, err
 	}
