@@ -109,3 +109,24 @@ func ExampleCanMove() {
 	// true
 	// false
 }
+
+// Explain says of every rule what part it had, and of what did not match, why.
+func ExamplePolicy_Explain() {
+	price := gate.Cents(4900)
+	action := gate.Action{Type: "spend", Title: "Annual plan renewal", AmountCents: &price, Currency: "USD"}
+	explanation := gate.DefaultPolicy().Explain(action, gate.Facts{Now: time.Now(), Zone: time.UTC, Currency: "USD"})
+	fmt.Println(explanation.Verdict.Effect)
+	for _, rule := range explanation.Rules[:3] {
+		fmt.Println(rule.Rule, rule.Part)
+		for _, c := range rule.Failed[:min(1, len(rule.Failed))] {
+			fmt.Println("  ", c.Condition, "has", c.Has)
+		}
+	}
+	// Output:
+	// requires_approval
+	// spending decides
+	// messages no_match
+	//    types has spend
+	// publishing no_match
+	//    types has spend
+}
