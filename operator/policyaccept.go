@@ -31,12 +31,13 @@ func storedLoosenings(list string) []Loosening {
 
 // compareAccepted says which loosenings were not accepted, and which ids that were
 // accepted loosen nothing.
-func compareAccepted(loosens []Loosening, accept map[string]bool) (missing []Loosening, unknown []string) {
+func compareAccepted(loosens []Loosening, accept map[string]bool) (missing, unknown []string) {
+	missing = []string{}
 	known := make(map[string]bool, len(loosens))
 	for _, l := range loosens {
 		known[l.ID] = true
 		if !accept[l.ID] {
-			missing = append(missing, l)
+			missing = append(missing, l.ID)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(accept)) {
@@ -47,25 +48,32 @@ func compareAccepted(loosens []Loosening, accept map[string]bool) (missing []Loo
 	return missing, unknown
 }
 
-// What ErrPolicyLoosens tells in its Details.
-const (
-	DetailLoosens = "loosens" // []Loosening, all of them
-	DetailMissing = "missing" // []string, the ids that were not accepted
-	DetailUnknown = "unknown" // []string, accepted ids that loosen nothing
-	DetailBase    = "base"    // string, the version that it was compared with
-)
+// LoosensError lies beneath ErrPolicyLoosens, and holds everything. The refusal's
+// Details have the same by the names in brackets, as far as shownLoosenings goes.
+type LoosensError struct {
+	Loosens []Loosening // all of them, those of rules and caps first [loosens]
+	Missing []string    // the ids that were not accepted [missing]
+	Unknown []string    // accepted ids that loosen nothing [unknown]
+	Base    string      // the version of the policy that it was compared with [base]
+}
 
-func (p proposal) refusal(missing []Loosening, unknown []string) error {
-	ids := make([]string, 0, len(missing))
-	for _, l := range missing {
-		ids = append(ids, l.ID)
-	}
-	said := "It loosens the policy, so an owner has to accept each loosening by its id; " + counted(len(ids), "is", "are") + " not accepted."
+func (e *LoosensError) Error() string {
+	return counted(len(e.Loosens), "loosening", "loosenings") + ", " + counted(len(e.Missing), "is", "are") + " not accepted"
+}
+
+// shownLoosenings bounds how many loosenings one answer lists; there may be a denial
+// for each of a million intents. [total] says how many there are.
+const shownLoosenings = 10_000
+
+func (p proposal) refusal(missing, unknown []string) error {
+	e := &LoosensError{Loosens: p.loosens, Missing: missing, Unknown: append([]string{}, unknown...), Base: p.seen.current.policy.Version()}
+	said := "It loosens the policy, so an owner has to accept each loosening by its id; " + counted(len(missing), "is", "are") + " not accepted."
 	if len(unknown) > 0 {
 		said = "What was accepted is not what it loosens: " + strings.Join(shortened(unknown), ", ") + "."
 	}
-	return core.Refuse(core.ReasonPolicyLoosens, "%s", said).With(DetailLoosens, p.loosens).With(DetailMissing, ids).
-		With(DetailUnknown, append([]string{}, unknown...)).With(DetailBase, p.seen.current.policy.Version())
+	return core.Refuse(core.ReasonPolicyLoosens, "%s", said).Because(e).With("loosens", e.Loosens[:min(len(e.Loosens), shownLoosenings)]).
+		With("missing", missing[:min(len(missing), shownLoosenings)]).With("unknown", shortened(e.Unknown)).
+		With("total", len(e.Loosens)).With("base", e.Base)
 }
 
 func counted(n int, one, many string) string {

@@ -83,7 +83,12 @@ func (in PolicyInput) check() error {
 	if len(in.Accept) > maxAccepted {
 		return core.Refuse(core.ReasonInvalidValue, "Accept at most %d ids in one call.", maxAccepted).With("field", "accept")
 	}
-	return checkWords("file", in.File, 500)
+	for _, id := range in.Accept {
+		if err := checkWords("accept", id, 200); err != nil {
+			return err
+		}
+	}
+	return errors.Join(checkWords("base", in.Base, 80), checkWords("file", in.File, 500))
 }
 
 // owned is the account of a person who owns it. The policy is looked at for nobody

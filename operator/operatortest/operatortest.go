@@ -164,9 +164,9 @@ func (w *World) SetPolicy(t testing.TB, text string) operator.PolicyInfo {
 	ctx := context.Background()
 	in := operator.PolicyInput{Policy: text}
 	out, err := w.ChangePolicy(ctx, w.Owner, in)
-	var refusal *operator.Refusal
-	if errors.Is(err, operator.ErrPolicyLoosens) && errors.As(err, &refusal) {
-		in.Accept, _ = refusal.Details[operator.DetailMissing].([]string)
+	var loosens *operator.LoosensError
+	if errors.As(err, &loosens) {
+		in.Accept = loosens.Missing
 		out, err = w.ChangePolicy(ctx, w.Owner, in)
 	}
 	if err != nil {
