@@ -105,6 +105,9 @@ func repaired(s *Source) *Source {
 			r.Match.Types = []string{"foo"}
 		}
 		r.InsteadOf = slices.DeleteFunc(r.InsteadOf, func(id string) bool { return r.Effect != Allow || !asks[id] })
+		if len(r.InsteadOf) == 0 {
+			r.InsteadOf = nil // as the parser has it
+		}
 	}
 	return s
 }
@@ -161,7 +164,7 @@ func promised(p *Policy, v Verdict) bool {
 func TestWhereNothingLoosensNoVerdictIsMilder(t *testing.T) {
 	r := random{seeded(t)}
 	silent, reported, milder := 0, 0, 0
-	for i := range 30000 {
+	for i := range 20000 {
 		s := r.source()
 		if r.IntN(2) == 0 {
 			for j := range s.Rules {
@@ -197,7 +200,7 @@ func TestWhereNothingLoosensNoVerdictIsMilder(t *testing.T) {
 		}
 	}
 	t.Logf("%d pairs loosen nothing; %d are reported, of which %d were seen to be milder", silent, reported, milder)
-	if silent < 3000 || milder < 3000 {
+	if silent < 2000 || milder < 2000 {
 		t.Error("the test shows little")
 	}
 }

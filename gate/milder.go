@@ -143,7 +143,14 @@ func hours(d time.Duration) string {
 	if d == 0 {
 		return "as long as the other rules say, mostly " + hours(DefaultExpiry)
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
+	text := d.String()
+	if short, whole := strings.CutSuffix(text, "m0s"); whole {
+		text = short + "m"
+	}
+	if short, whole := strings.CutSuffix(text, "h0m"); whole {
+		text = short + "h"
+	}
+	return text
 }
 
 func endText(t time.Time) string {
