@@ -130,3 +130,32 @@ func ExamplePolicy_Explain() {
 	// publishing no_match
 	//    types has spend
 }
+
+// What a new policy lets through that the old one did not, has to be answered for.
+func ExampleLoosenings() {
+	policy := func(most string) *gate.Policy {
+		p, err := gate.LoadPolicy("policy.yaml", []byte(`
+version: 1
+extends: default
+rules:
+  - id: coffee
+    match: {types: [spend], recipients: ["domain:coffee.example"], amount: {currency: EUR, max: `+most+`}}
+    effect: allow
+    instead_of: [spending]
+    reason: Coffee is settled.
+`))
+		if err != nil {
+			panic(err)
+		}
+		return p
+	}
+	for _, l := range gate.Loosenings(policy("1000"), policy("1500")) {
+		fmt.Println(l.ID, l.Kind)
+		fmt.Println(l.What)
+	}
+	fmt.Println(len(gate.Loosenings(policy("1000"), policy("500"))))
+	// Output:
+	// coffee match_widened
+	// Rule coffee: it allows more (amount at most 15.00 EUR, was at most 10.00 EUR).
+	// 0
+}
