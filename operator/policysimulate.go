@@ -186,7 +186,7 @@ func (c *comparison) judge(p *past) (v gate.Verdict, freed bool) {
 func (c *comparison) loosenings() []Loosening {
 	out := []Loosening{}
 	for _, l := range gate.Loosenings(c.current.policy, c.next.policy) {
-		out = append(out, Loosening{ID: l.ID, Rule: l.Rule, Kind: l.Kind, What: l.What})
+		out = append(out, Loosening{ID: l.ID, Rule: l.Rule, Kind: string(l.Kind), What: l.What})
 	}
 	for _, id := range c.freed {
 		out = append(out, undoneDenial(id))
