@@ -159,3 +159,47 @@ rules:
 	// Rule coffee: it allows more (amount at most 15.00 EUR, was at most 10.00 EUR).
 	// 0
 }
+
+// A policy can be valid and still not say what its author meant.
+func ExamplePolicy_Warnings() {
+	policy, err := gate.LoadPolicy("policy.yaml", []byte(`
+version: 1
+extends: default
+rules:
+  - id: coffee
+    match: {types: [spend], recipients: ["domain:coffee.example"], amount: {currency: EUR, max: 10}}
+    effect: allow
+    reason: Coffee up to 10 euros is settled.
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, warning := range policy.Warnings() {
+		fmt.Println(warning.Line, warning.Rule, warning.Code)
+		fmt.Println(" ", warning.Message)
+	}
+	// Output:
+	// 5 coffee never_decides
+	//   the allow never decides, since rule spending asks a person whenever it matches; write instead_of: [spending] if it is meant to take its place
+	// 5 coffee minor_units
+	//   amount: max is 0.10 EUR; amounts are in minor units, so write 1000 for 10.00 EUR
+}
+
+// A policy can be written out whole, with the rules that it extends.
+func ExamplePolicy_YAML() {
+	policy, err := gate.LoadPolicy("policy.json", []byte(`{"version": 1, "rules": [
+		{"id": "all", "match": {}, "effect": "requires_approval", "reason": "A person decides, always."}]}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(string(policy.YAML()))
+	// Output:
+	// version: 1
+	// rules:
+	//   - id: all
+	//     match: {}
+	//     effect: requires_approval
+	//     reason: A person decides, always.
+}

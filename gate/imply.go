@@ -115,11 +115,7 @@ func coversPattern(wide, narrow string) bool {
 	if wide == narrow {
 		return true
 	}
-	if domain, ok := strings.CutPrefix(narrow, domainPrefix); ok {
-		own, both := strings.CutPrefix(wide, domainPrefix)
-		return both && equalASCIIFold(own, domain)
-	}
-	if !singleAddress(narrow) {
+	if strings.HasPrefix(narrow, domainPrefix) || !singleAddress(narrow) {
 		return false
 	}
 	_, host, isAddress := strings.Cut(narrow, "@")
