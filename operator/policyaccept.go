@@ -49,12 +49,12 @@ func compareAccepted(loosens []Loosening, accept map[string]bool) (missing, unkn
 }
 
 // LoosensError lies beneath ErrPolicyLoosens, and holds everything. The refusal's
-// Details have the same by the names in brackets, as far as shownLoosenings goes.
+// Details have the same, as far as shownLoosenings goes.
 type LoosensError struct {
-	Loosens []Loosening // all of them, those of rules and caps first [loosens]
-	Missing []string    // the ids that were not accepted [missing]
-	Unknown []string    // accepted ids that loosen nothing [unknown]
-	Base    string      // the version of the policy that it was compared with [base]
+	Loosens []Loosening `json:"loosens"` // all of them, those of rules and caps first
+	Missing []string    `json:"missing"` // the ids that were not accepted
+	Unknown []string    `json:"unknown"` // accepted ids that loosen nothing
+	Base    string      `json:"base"`    // the version of the policy that it was compared with
 }
 
 func (e *LoosensError) Error() string {
@@ -62,7 +62,7 @@ func (e *LoosensError) Error() string {
 }
 
 // shownLoosenings bounds how many loosenings one answer lists; there may be a denial
-// for each of a million intents. [total] says how many there are.
+// for each of a million intents. total says how many there are.
 const shownLoosenings = 10_000
 
 func (p proposal) refusal(missing, unknown []string) error {
