@@ -2,6 +2,7 @@ package operator_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -219,3 +220,5 @@ func refusalOf(err error) *operator.Refusal {
 	}
 	return r
 }
+
+func sha256Hex(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }

@@ -23,7 +23,7 @@ type past struct {
 	CreatedAt     int64
 	DecidedAt     sql.NullInt64
 	SettledAt     sql.NullInt64
-	ApprovedByAct bool
+	ApprovedAt    sql.NullInt64 // when enough people had approved it
 	action        gate.Action
 }
 
@@ -34,21 +34,30 @@ func (p *past) granted() bool {
 	case gate.StatusApproved, gate.StatusAllowed, gate.StatusExecuting, gate.StatusUnknown, gate.StatusSucceeded, gate.StatusFailed:
 		return true
 	}
-	return p.Decision == gate.Allow.String() || p.ApprovedByAct
+	return p.Decision == gate.Allow.String() || p.ApprovedAt.Valid
+}
+
+// approvedAt is when enough people had approved it. An approval of before schema 2
+// has no row of its own, and is the last decision.
+func (p *past) approvedAt() int64 {
+	if p.ApprovedAt.Valid {
+		return p.ApprovedAt.Int64
+	}
+	return p.DecidedAt.Int64
 }
 
 const pastColumns = `id, project_id, type, title, recipient, amount_cents, currency, body, labels, tainted_by, data, status, policy_decision,
-	policy_rules, quorum, approvers, recorded_by, created_at, decided_at, settled_at, approval_audit_id`
+	policy_rules, quorum, approvers, recorded_by, created_at, decided_at, settled_at,
+	(select a.at from reeve_audit a where a.id = approval_audit_id)`
 
 func (p *past) scan(rows *sql.Rows) error {
-	var cents, audit sql.NullInt64
+	var cents sql.NullInt64
 	var data, labels, taints string
 	a := &p.action
 	if err := rows.Scan(&p.ID, &p.ProjectID, &a.Type, &a.Title, &a.Recipient, &cents, &a.Currency, &a.Body, &labels, &taints, &data, &p.Status, &p.Decision,
-		&p.Rules, &p.Quorum, &p.Approvers, &p.RecordedBy, &p.CreatedAt, &p.DecidedAt, &p.SettledAt, &audit); err != nil {
+		&p.Rules, &p.Quorum, &p.Approvers, &p.RecordedBy, &p.CreatedAt, &p.DecidedAt, &p.SettledAt, &p.ApprovedAt); err != nil {
 		return err
 	}
-	p.ApprovedByAct = audit.Valid
 	if cents.Valid {
 		amount := gate.Cents(cents.Int64)
 		a.AmountCents = &amount

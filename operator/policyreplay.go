@@ -126,7 +126,7 @@ func (r *replay) count(p *past, v gate.Verdict) {
 	switch {
 	case v.Effect == gate.Allow:
 	case v.Effect == gate.RequiresApproval && p.granted():
-		at = max(at, p.DecidedAt.Int64)
+		at = max(at, p.approvedAt())
 	default:
 		return
 	}
