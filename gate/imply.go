@@ -11,7 +11,10 @@ import (
 //
 // What is settled between rules is compared like the rest: unknown and over_budget
 // hold for wide only where narrow asks for them too.
-func (wide *Match) covers(narrow *Match) bool { return len(wide.notCovering(narrow)) == 0 }
+func (wide *Match) covers(narrow *Match) bool {
+	// The types tell most pairs of a long policy apart.
+	return coversList(wide.Types, narrow.Types) && len(wide.notCovering(narrow)) == 0
+}
 
 // notCovering names the conditions of wide that narrow does not see to.
 func (wide *Match) notCovering(narrow *Match) (names []string) {

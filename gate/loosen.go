@@ -183,7 +183,7 @@ func (c *comparison) restraint(r *Rule) {
 		if _, taken := c.was[other.ID]; taken || other.Effect == Allow {
 			continue // a standing approval may name it, and mean another rule
 		}
-		if len(milder(r, other)) == 0 && len(c.letGo(r, other)) == 0 {
+		if other.Match.covers(&r.Match) && len(milder(r, other)) == 0 && len(c.letGo(r, other)) == 0 {
 			return
 		}
 	}
@@ -225,7 +225,7 @@ func (c *comparison) letGo(r, kept *Rule) (out []*Rule) {
 // and that is as wanted.
 func (c *comparison) accounted(allow *Rule, wanted func(*Rule) bool) bool {
 	fits := func(was *Rule) bool {
-		return was != nil && was.Effect == Allow && wanted(was) && len(widened(was, allow)) == 0
+		return was != nil && was.Effect == Allow && wanted(was) && was.Match.covers(&allow.Match) && len(widened(was, allow)) == 0
 	}
 	if _, never := allow.neverMatches(); never || fits(c.was[allow.ID]) {
 		return true

@@ -148,3 +148,42 @@ func TestACapsNameKeepsOutOfTheWayOfARule(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 }
+
+// A standing approval goes by ids: it must not answer another rule than the one
+// that its giver meant.
+func TestRulesThatTradeTheirIdsAreReported(t *testing.T) {
+	const text = `version: 1
+rules:
+  - {id: a, match: {types: [send]}, effect: requires_approval, reason: R.}
+  - {id: b, match: {types: [publish]}, effect: requires_approval, reason: R.}
+  - {id: c, match: {types: [send, publish]}, effect: requires_approval, reason: R.}
+`
+	p := mustLoad(t, text)
+	q := mustLoad(t, strings.NewReplacer("id: a", "id: b", "id: b", "id: a").Replace(text))
+	f := atHome()
+	f.Standing = []Rule{{ID: "standing-1", Match: Match{Types: []string{"send"}}, Effect: Allow, InsteadOf: []string{"b", "c"}, Until: f.Now.Add(1)}}
+	send := Action{Type: "send", Title: "x"}
+	if p.Decide(send, f) != RequiresApproval || q.Decide(send, f) != Allow {
+		t.Fatal("the example shows nothing")
+	}
+	if found := Loosenings(p, q); len(found) != 2 {
+		t.Errorf("%+v", found)
+	}
+	if found := Loosenings(p, mustLoad(t, strings.Replace(text, "id: a", "id: z", 1))); len(found) != 0 {
+		t.Errorf("a new id alone is reported: %+v", found)
+	}
+}
+
+// A rule that never speaks can still have a budget that refuses.
+func TestTheBudgetOfARuleThatNeverMatchesIsNotForgotten(t *testing.T) {
+	const text = `version: 1
+extends: default
+rules:
+  - {id: odd, match: {unknown: true, outward: false}, effect: deny, reason: R., budget: {window: day, currency: USD, max: 1000}}
+`
+	p, q := mustLoad(t, text), mustLoad(t, "version: 1\nextends: default\n")
+	note := Action{Type: "note", Title: "x", AmountCents: cents(2000), Currency: "USD"}
+	if before, after := p.Decide(note, atHome()), q.Decide(note, atHome()); before > after && len(Loosenings(p, q)) == 0 {
+		t.Errorf("%s becomes %s, and nothing is reported", before, after)
+	}
+}

@@ -20,11 +20,11 @@ func (w *warner) pattern(r *Rule, pattern string) {
 	}
 }
 
-var host = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,}$`)
+var hostForm = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,}$`)
 
 // looksLikeHost takes a name with a dot for a domain. Channels, paths and words
 // are let be.
-func looksLikeHost(s string) bool { return host.MatchString(s) }
+func looksLikeHost(s string) bool { return hostForm.MatchString(s) }
 
 // cap warns of a cap that looks like whole units.
 func (w *warner) cap(c *Cap) {
@@ -81,23 +81,24 @@ func boundsOf(r *Rule) (out []aBound) {
 	return out
 }
 
-// A sum is a number beside a sign, a code or a word of money.
+// aNumber may be grouped; what stands beside it makes it a sum of money.
+const aNumber = `([0-9][0-9.,'_]*)`
+
 var (
-	number = `([0-9][0-9.,'_]*)`
-	bare   = regexp.MustCompile(number)
-	before = regexp.MustCompile(`(?:[$€£¥₹]|\b[A-Z]{3}) ?` + number)
-	after  = regexp.MustCompile(number + ` ?(?:[$€£¥₹]|[A-Z]{3}\b|(?i:dollars?|euros?|pounds?|francs?|crowns?|bucks|rupees?|pesos?)\b)`)
+	anyNumber = regexp.MustCompile(aNumber)
+	sumBefore = regexp.MustCompile(`(?:[$€£¥₹]|\b[A-Z]{3}) ?` + aNumber)
+	sumAfter  = regexp.MustCompile(aNumber + ` ?(?:[$€£¥₹]|[A-Z]{3}\b|(?i:dollars?|euros?|pounds?|francs?|crowns?|bucks|rupees?|pesos?)\b)`)
 )
 
 // sums reads the sums of a sentence as whole units, and every number of it as what
 // that would be in minor ones. A number that can be read in two ways, such as 1.000,
 // counts in both.
 func sums(text string, one Cents) (whole, minor []Cents) {
-	for _, re := range []*regexp.Regexp{before, after, bare} {
+	for _, re := range []*regexp.Regexp{sumBefore, sumAfter, anyNumber} {
 		for _, m := range re.FindAllStringSubmatch(text, -1) {
 			for _, reading := range readings(strings.TrimRight(m[1], ".,'_")) {
 				minor = append(minor, Cents(reading*float64(one)+0.5))
-				if re != bare && reading == float64(Cents(reading)) {
+				if re != anyNumber && reading == float64(Cents(reading)) {
 					whole = append(whole, Cents(reading))
 				}
 			}
