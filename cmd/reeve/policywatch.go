@@ -34,6 +34,10 @@ type policyFile struct {
 func (p *policyFile) begin(ctx context.Context, out io.Writer, text []byte) error {
 	p.seen = sha256.Sum256(text)
 	_, err := p.load(ctx, p.name, text)
+	if errors.Is(err, operator.ErrVersionConflict) {
+		p.seen = [sha256.Size]byte{} // somebody else loads as well: the first look tries again
+		return nil
+	}
 	if !errors.Is(err, operator.ErrPolicyLoosens) && !errors.Is(err, operator.ErrQuorum) {
 		return err
 	}
@@ -63,19 +67,19 @@ func (p *policyFile) look(ctx context.Context, anyway bool) {
 		p.complain("the policy file cannot be read; the policy that was loaded holds on", err)
 		return
 	}
-	if sum := sha256.Sum256(text); sum == p.seen && !anyway {
+	sum := sha256.Sum256(text)
+	if sum == p.seen && !anyway {
 		p.said = "" // it was gone, and is as it was
 		return
-	} else {
-		p.seen = sum
 	}
+	p.seen = sum
 	out, err := p.load(ctx, p.name, text)
 	switch {
 	case err == nil:
 		p.said = ""
 		p.log.Info("the policy file was loaded", "file", p.name, "policy", out.Version, "changed", out.Changed)
-	case errors.Is(err, operator.ErrUnavailable):
-		p.seen = [sha256.Size]byte{} // the store will be there again
+	case errors.Is(err, operator.ErrUnavailable), errors.Is(err, operator.ErrVersionConflict):
+		p.seen = [sha256.Size]byte{} // another look may find it otherwise
 		p.complain("the policy file could not be loaded yet; the policy that was loaded holds on", err)
 	default:
 		p.refused(err)
