@@ -30,13 +30,12 @@ type proposal struct {
 	same    bool // it is what holds
 }
 
-// loader is who wants it.
+// loader is who wants it, as far as it may be kept: a Person is handed on beside it.
 type loader struct {
-	by, via  string
-	accept   map[string]bool // nil: a person accepts nothing here
-	base     string
-	approved func(context.Context, core.Tx) error // judges again, within the transaction, whether they may
-	audit    func(ws workspace) core.AuditRow
+	by, via string
+	person  bool            // an owner's act; else whoever administers the database
+	accept  map[string]bool // what a person accepts
+	base    string
 }
 
 // LoadPolicy makes the text of a policy file (YAML or JSON) the policy of an account;
@@ -50,10 +49,7 @@ type loader struct {
 // with gate.PolicyErrors beneath: file, line and rule. ErrQuorum: a rule asks for more
 // people than there are.
 func (op *Operator) LoadPolicy(ctx context.Context, account, file string, text []byte) (PolicyInfo, error) {
-	who := loader{by: localPrincipal, via: string(core.ViaLibrary), audit: func(ws workspace) core.AuditRow {
-		return core.AuditRow{AccountID: ws.AccountID, ProjectID: ws.ProjectID, Principal: localPrincipal, Via: core.ViaLibrary, Action: "load_policy", Verdict: core.VerdictDone}
-	}}
-	return op.load(ctx, account, file, text, who)
+	return op.load(ctx, account, file, text, loader{by: localPrincipal, via: string(core.ViaLibrary)}, Person{})
 }
 
 // ChangePolicy is LoadPolicy as an act of an owner, who may loosen: what the policy
@@ -67,13 +63,11 @@ func (op *Operator) ChangePolicy(ctx context.Context, p Person, in PolicyInput) 
 	if err != nil {
 		return PolicyInfo{}, err
 	}
-	who := loader{by: p.ID(), via: string(p.via), accept: map[string]bool{}, base: in.Base,
-		approved: func(ctx context.Context, tx core.Tx) error { return p.owns(ctx, tx, core.ScopePolicyWrite) },
-		audit:    func(workspace) core.AuditRow { return p.auditRow(ctx, "set_policy") }}
+	who := loader{by: p.ID(), via: string(p.via), person: true, accept: map[string]bool{}, base: in.Base}
 	for _, id := range in.Accept {
 		who.accept[id] = true
 	}
-	return op.load(ctx, ws.Account, in.File, []byte(in.Policy), who)
+	return op.load(ctx, ws.Account, in.File, []byte(in.Policy), who, p)
 }
 
 // maxAccepted bounds the ids of one call: as many as a body of 1 MiB may hold.
@@ -111,7 +105,7 @@ func (op *Operator) owned(ctx context.Context, p Person) (ws workspace, err erro
 // loadTries is how often a load begins again because another one came between.
 const loadTries = 3
 
-func (op *Operator) load(ctx context.Context, account, file string, text []byte, who loader) (PolicyInfo, error) {
+func (op *Operator) load(ctx context.Context, account, file string, text []byte, who loader, p Person) (PolicyInfo, error) {
 	next, err := compile(file, text)
 	if err != nil {
 		return PolicyInfo{}, err
@@ -120,7 +114,7 @@ func (op *Operator) load(ctx context.Context, account, file string, text []byte,
 		return PolicyInfo{}, core.Refuse(core.ReasonPolicyFixed, "The service that embeds reeve gave the policy; no other one can be loaded here.")
 	}
 	for try := 1; ; try++ {
-		out, err := op.propose(ctx, account, proposal{file: file, text: text, next: next}, who)
+		out, err := op.propose(ctx, account, proposal{file: file, text: text, next: next}, who, p)
 		overtaken := errors.Is(err, errOvertaken)
 		switch {
 		case !overtaken && !errors.Is(err, errMoreUndone):
@@ -139,7 +133,7 @@ var (
 )
 
 // propose compares, has what it loosens accepted, and stores.
-func (op *Operator) propose(ctx context.Context, account string, p proposal, who loader) (PolicyInfo, error) {
+func (op *Operator) propose(ctx context.Context, account string, p proposal, who loader, person Person) (PolicyInfo, error) {
 	if err := op.weigh(ctx, account, &p); err != nil {
 		return PolicyInfo{}, err
 	}
@@ -153,7 +147,7 @@ func (op *Operator) propose(ctx context.Context, account string, p proposal, who
 	if err != nil {
 		return PolicyInfo{}, err
 	}
-	return perform(ctx, op, func(tx core.Tx) (PolicyInfo, error) { return op.storePolicy(ctx, tx, p, who, accepted) })
+	return perform(ctx, op, func(tx core.Tx) (PolicyInfo, error) { return op.storePolicy(ctx, tx, p, who, accepted, person) })
 }
 
 // weigh compares a proposal with what holds and with what was recorded. Only a policy
@@ -215,16 +209,18 @@ func (p proposal) accepted(who loader) ([]Loosening, error) {
 
 // storePolicy puts the next row behind the one that was compared with. Where another
 // one has taken that place, nothing is stored.
-func (op *Operator) storePolicy(ctx context.Context, tx core.Tx, p proposal, who loader, accepted []Loosening) (PolicyInfo, error) {
-	if who.approved != nil {
-		if err := who.approved(ctx, tx); err != nil {
+func (op *Operator) storePolicy(ctx context.Context, tx core.Tx, p proposal, who loader, accepted []Loosening, person Person) (PolicyInfo, error) {
+	ws := p.seen.ws
+	audit := core.AuditRow{AccountID: ws.AccountID, ProjectID: ws.ProjectID, Principal: localPrincipal, Via: core.ViaLibrary, Action: "load_policy", Verdict: core.VerdictDone}
+	if who.person {
+		if err := person.owns(ctx, tx, core.ScopePolicyWrite); err != nil {
 			return PolicyInfo{}, err
 		}
+		audit = person.auditRow(ctx, "set_policy")
 	}
 	if err := op.lookOnceMore(ctx, tx, p); err != nil {
 		return PolicyInfo{}, err
 	}
-	ws := p.seen.ws
 	var by sql.NullString
 	if len(accepted) > 0 {
 		by = sql.NullString{String: who.by, Valid: true}
@@ -242,7 +238,6 @@ func (op *Operator) storePolicy(ctx context.Context, tx core.Tx, p proposal, who
 	if err := retireSetting(ctx, tx); err != nil {
 		return PolicyInfo{}, err
 	}
-	audit := who.audit(ws)
 	audit.PolicyVersion = p.next.Version()
 	audit.Outcome = "policy " + p.seen.current.policy.Version() + " -> " + p.next.Version() + acceptedWords(accepted)
 	if err := tx.Audit(ctx, audit); err != nil {

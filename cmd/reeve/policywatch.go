@@ -47,11 +47,11 @@ func (p *policyFile) begin(ctx context.Context, out io.Writer, text []byte) erro
 }
 
 // watch looks at the file at each tick, and whatever it holds at each signal.
-func (p *policyFile) watch(ctx context.Context, ticks <-chan time.Time, again <-chan os.Signal) error {
+func (p *policyFile) watch(ctx context.Context, ticks <-chan time.Time, again <-chan os.Signal) {
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-ticks:
 			p.look(ctx, false)
 		case <-again:
@@ -118,11 +118,11 @@ func readWhole(name string) ([]byte, error) {
 }
 
 // watchUntil watches until ctx ends, by the machine's clock and SIGHUP.
-func (p *policyFile) watchUntil(ctx context.Context) error {
+func (p *policyFile) watchUntil(ctx context.Context) {
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGHUP)
 	defer signal.Stop(again)
 	ticker := time.NewTicker(policyLook)
 	defer ticker.Stop()
-	return p.watch(ctx, ticker.C, again)
+	p.watch(ctx, ticker.C, again)
 }

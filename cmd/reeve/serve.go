@@ -277,7 +277,11 @@ func (s *serveCmd) until(ctx context.Context, op *operator.Operator, schedule *p
 		return nil
 	})
 	if file != nil {
-		group.Go(func() error { return file.watchUntil(ctx) })
+		watched := make(chan struct{})
+		defer func() { <-watched }()
+		// Not in the group: a graph of calls would take what a tool starts in a group
+		// of its own for this.
+		go func() { defer close(watched); file.watchUntil(ctx) }()
 	}
 	if notify != nil {
 		group.Go(func() error { return op.Relay(ctx, notify.Notify) })
