@@ -160,7 +160,8 @@ type PolicyInfo struct {
 	LoadedBy   *string     `json:"loaded_by" doc:"Who loaded it: a person, or local:database for whoever administers the database."`
 	Via        *string     `json:"via" doc:"The way in that it came by."`
 	File       *string     `json:"file" doc:"The name of its file, where it came from one."`
-	Accepted   []Loosening `json:"accepted" doc:"What it loosened of the policy before it, and the person accepted."`
+	Accepted   []Loosening `json:"accepted" doc:"What it loosened of the policy before it, and the person accepted; the first 10,000."`
+	Total      int64       `json:"accepted_total" doc:"How many that were."`
 	AcceptedBy *string     `json:"accepted_by" doc:"Who accepted that."`
 	Fixed      bool        `json:"fixed" doc:"Whether the service that embeds reeve gave it, and no other can be loaded."`
 	Changed    bool        `json:"changed" doc:"Whether this call loaded it; false where it held before."`
@@ -182,8 +183,9 @@ type policyRow struct {
 // a row that was made of an older database does not have them.
 func (r policyRow) info(p *gate.Policy) PolicyInfo {
 	at := core.FromMicros(r.LoadedAt)
-	return PolicyInfo{Version: p.Version(), Digest: p.Digest(), Sequence: r.Seq, LoadedAt: &at, LoadedBy: optional(r.LoadedBy), Via: optional(r.Via),
-		File: optional(r.File), Accepted: storedLoosenings(r.Accepted), AcceptedBy: optional(r.AcceptedBy.String), Text: gate.Redact(r.Text)}
+	accepted := storedLoosenings(r.Accepted)
+	return PolicyInfo{Total: int64(len(accepted)), Version: p.Version(), Digest: p.Digest(), Sequence: r.Seq, LoadedAt: &at, LoadedBy: optional(r.LoadedBy), Via: optional(r.Via),
+		File: optional(r.File), Accepted: accepted[:min(len(accepted), shownLoosenings)], AcceptedBy: optional(r.AcceptedBy.String), Text: gate.Redact(r.Text)}
 }
 
 // policyInfo reads an account's policy with its story.

@@ -22,10 +22,33 @@ type Loosening struct {
 	What   string `json:"what" doc:"What becomes milder, in one sentence."`
 }
 
-// storedLoosenings reads a list that listJSON wrote.
+// keptLoosenings is a list as it is stored: of a denial, its number says everything.
+func keptLoosenings(all []Loosening) string {
+	type kept struct {
+		ID     string `json:"id,omitzero"`
+		Rule   string `json:"rule,omitzero"`
+		Kind   string `json:"kind,omitzero"`
+		Intent int64  `json:"intent_id,omitzero"`
+		What   string `json:"what,omitzero"`
+	}
+	out := make([]kept, len(all))
+	for i, l := range all {
+		if out[i] = kept(l); l.Intent != 0 {
+			out[i] = kept{Intent: l.Intent}
+		}
+	}
+	return listJSON(out)
+}
+
+// storedLoosenings reads a list that keptLoosenings wrote.
 func storedLoosenings(list string) []Loosening {
 	out := []Loosening{}
 	_ = json.Unmarshal([]byte(list), &out) // what we wrote ourselves is well-formed
+	for i := range out {
+		if out[i].Intent != 0 {
+			out[i] = undoneDenial(out[i].Intent)
+		}
+	}
 	return out
 }
 

@@ -228,7 +228,7 @@ func (op *Operator) storePolicy(ctx context.Context, tx core.Tx, p proposal, who
 	n, err := tx.Exec(ctx, `insert into reeve_policies (account_id, seq, version, digest, sum, file, text, loaded_at, loaded_by, via, accepted, accepted_by)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict (account_id, seq) do nothing`,
 		ws.AccountID, p.seen.at.Seq+1, p.next.Version(), p.next.Digest(), core.SHA256Hex(p.text), p.file, string(p.text), tx.Micros(),
-		who.by, who.via, listJSON(accepted), by)
+		who.by, who.via, keptLoosenings(accepted), by)
 	if err != nil {
 		return PolicyInfo{}, err
 	}
