@@ -108,6 +108,7 @@ func repaired(s *Source) *Source {
 		if len(r.InsteadOf) == 0 {
 			r.InsteadOf = nil // as the parser has it
 		}
+		r.Notify = slices.Compact(r.Notify)
 	}
 	return s
 }
