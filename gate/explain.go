@@ -223,7 +223,9 @@ func (x *explainer) nobodyCan() bool {
 // deciders names the reasons that the verdict follows from.
 func (x *explainer) deciders() (ids []string) {
 	for _, reason := range x.verdict.Reasons {
-		standsBack := slices.ContainsFunc(x.matched, func(m *Rule) bool { return m.ID == reason.Rule && stoodIn(m, x.matched) })
+		standsBack := slices.ContainsFunc(x.matched, func(m *Rule) bool {
+			return m.ID == reason.Rule && m.Effect == RequiresApproval && stoodIn(m, x.matched)
+		})
 		if reason.Effect == x.verdict.Effect && !standsBack {
 			ids = append(ids, reason.Rule)
 		}

@@ -12,7 +12,7 @@ import (
 func TestAnExplanationHasTheVerdictAndEveryRule(t *testing.T) {
 	r := random{seeded(t)}
 	seen := make(map[Part]int)
-	for range 4000 {
+	for range 2000 {
 		p := mustCompile(t, r.source())
 		for range 5 {
 			a, f := r.action(), r.facts()
@@ -93,7 +93,7 @@ func follows(t *testing.T, e Explanation) {
 
 func TestTheConditionsInWordsAnswerAsTheMatchDoes(t *testing.T) {
 	r := random{seeded(t)}
-	for range 20000 {
+	for range 8000 {
 		m, a, f := r.match(), r.action(), r.facts()
 		m.Secrets, m.AmountInvalid = r.IntN(4) == 0, r.IntN(4) == 0
 		s := newSubject(&a, &f)

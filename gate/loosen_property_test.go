@@ -108,6 +108,7 @@ func repaired(s *Source) *Source {
 		if len(r.InsteadOf) == 0 {
 			r.InsteadOf = nil // as the parser has it
 		}
+		r.Notify = slices.Compact(r.Notify)
 	}
 	return s
 }
@@ -164,7 +165,7 @@ func promised(p *Policy, v Verdict) bool {
 func TestWhereNothingLoosensNoVerdictIsMilder(t *testing.T) {
 	r := random{seeded(t)}
 	silent, reported, milder := 0, 0, 0
-	for i := range 20000 {
+	for i := range 12000 {
 		s := r.source()
 		if r.IntN(2) == 0 {
 			for j := range s.Rules {
@@ -200,14 +201,14 @@ func TestWhereNothingLoosensNoVerdictIsMilder(t *testing.T) {
 		}
 	}
 	t.Logf("%d pairs loosen nothing; %d are reported, of which %d were seen to be milder", silent, reported, milder)
-	if silent < 2000 || milder < 2000 {
+	if silent < 1000 || milder < 1000 {
 		t.Error("the test shows little")
 	}
 }
 
 func TestTighteningIsNotReported(t *testing.T) {
 	r := random{seeded(t)}
-	for range 6000 {
+	for range 3000 {
 		s := r.source()
 		how, tighter := r.tighten(s)
 		if found := Loosenings(mustCompile(t, s), mustCompile(t, tighter)); len(found) > 0 {

@@ -170,7 +170,7 @@ func less(s *Source, id string) *Source {
 func TestAWarningIsNeverAFalseAlarm(t *testing.T) {
 	r := random{seeded(t)}
 	seen := make(map[WarningCode]int)
-	for range 3000 {
+	for range 2000 {
 		s := r.crowded()
 		p := mustCompile(t, s)
 		for _, w := range p.Warnings() {
@@ -211,7 +211,7 @@ func TestAWarningIsNeverAFalseAlarm(t *testing.T) {
 	}
 	t.Logf("%v", seen)
 	for _, code := range []WarningCode{WarnNeverMatches, WarnNeverDecides, WarnShadowed, WarnDuplicate, WarnInsteadOf, WarnBudgetRefuses, WarnBeyondCaps, WarnNobodyCan} {
-		if seen[code] < 10 {
+		if seen[code] < 5 {
 			t.Errorf("%s came %d times: the test shows little", code, seen[code])
 		}
 	}
@@ -244,7 +244,7 @@ func TestAPatternCoversOnlyWhatItMatches(t *testing.T) {
 func TestAMatchCoversOnlyWhatItHolds(t *testing.T) {
 	r := random{seeded(t)}
 	covered, apart := 0, 0
-	for range 20000 {
+	for range 8000 {
 		wide := r.match()
 		narrow := wide
 		if r.IntN(2) == 0 {
@@ -275,7 +275,7 @@ func TestAMatchCoversOnlyWhatItHolds(t *testing.T) {
 			apart++
 		}
 	}
-	if covered < 2000 || apart < 1000 {
+	if covered < 800 || apart < 400 {
 		t.Errorf("%d covered and %d apart: the test shows little", covered, apart)
 	}
 }
