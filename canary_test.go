@@ -261,7 +261,7 @@ func (m *mine) sweepPolicies() {
 			"a recipient": "version: 1\nrules:\n  - id: a\n    match: {recipients: [%s]}\n    effect: x\n", "a version": "version: %s\n", "a reason": "version: 1\nrules:\n  - id: a\n    reason: %s\n",
 		} {
 			quoted, _ := json.Marshal(c.text)
-			err := m.LoadPolicy(m.t.Context(), "policy.yaml", fmt.Appendf(nil, text, quoted))
+			_, err := m.LoadPolicy(m.t.Context(), "", "policy.yaml", fmt.Appendf(nil, text, quoted))
 			if err == nil {
 				m.t.Errorf("%s: it was loaded", name)
 				continue

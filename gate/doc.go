@@ -75,6 +75,14 @@
 // Once a policy has caps, money in a currency that no cap names is beyond them.
 // A budget that the facts say nothing about counts as used up.
 //
+// # Working on a policy
+//
+// [Policy.Explain] says what part every rule and cap had in a verdict, and of what
+// did not match, why. [Policy.Warnings] names what is valid and surely not meant,
+// [Policy.Quorums] what only a caller who knows the people can check. [Loosenings]
+// lists everything by which one policy could be milder than another; where it lists
+// nothing, none of its verdicts is. [Policy.YAML] writes a policy out whole.
+//
 // # Identity
 //
 // [Key] finds an action that was recorded before; [Digest] covers everything

@@ -109,3 +109,97 @@ func ExampleCanMove() {
 	// true
 	// false
 }
+
+// Explain says of every rule what part it had, and of what did not match, why.
+func ExamplePolicy_Explain() {
+	price := gate.Cents(4900)
+	action := gate.Action{Type: "spend", Title: "Annual plan renewal", AmountCents: &price, Currency: "USD"}
+	explanation := gate.DefaultPolicy().Explain(action, gate.Facts{Now: time.Now(), Zone: time.UTC, Currency: "USD"})
+	fmt.Println(explanation.Verdict.Effect)
+	for _, rule := range explanation.Rules[:3] {
+		fmt.Println(rule.Rule, rule.Part)
+		for _, c := range rule.Failed[:min(1, len(rule.Failed))] {
+			fmt.Println("  ", c.Condition, "has", c.Has)
+		}
+	}
+	// Output:
+	// requires_approval
+	// spending decides
+	// messages no_match
+	//    types has spend
+	// publishing no_match
+	//    types has spend
+}
+
+// What a new policy lets through that the old one did not, has to be answered for.
+func ExampleLoosenings() {
+	policy := func(most string) *gate.Policy {
+		p, err := gate.LoadPolicy("policy.yaml", []byte(`
+version: 1
+extends: default
+rules:
+  - id: coffee
+    match: {types: [spend], recipients: ["domain:coffee.example"], amount: {currency: EUR, max: `+most+`}}
+    effect: allow
+    instead_of: [spending]
+    reason: Coffee is settled.
+`))
+		if err != nil {
+			panic(err)
+		}
+		return p
+	}
+	for _, l := range gate.Loosenings(policy("1000"), policy("1500")) {
+		fmt.Println(l.ID, l.Kind)
+		fmt.Println(l.What)
+	}
+	fmt.Println(len(gate.Loosenings(policy("1000"), policy("500"))))
+	// Output:
+	// coffee match_widened
+	// Rule coffee: it allows more (amount at most 15.00 EUR, was at most 10.00 EUR).
+	// 0
+}
+
+// A policy can be valid and still not say what its author meant.
+func ExamplePolicy_Warnings() {
+	policy, err := gate.LoadPolicy("policy.yaml", []byte(`
+version: 1
+extends: default
+rules:
+  - id: coffee
+    match: {types: [spend], recipients: ["domain:coffee.example"], amount: {currency: EUR, max: 10}}
+    effect: allow
+    reason: Coffee up to 10 euros is settled.
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, warning := range policy.Warnings() {
+		fmt.Println(warning.Line, warning.Rule, warning.Code)
+		fmt.Println(" ", warning.Message)
+	}
+	// Output:
+	// 5 coffee never_decides
+	//   the allow never decides, since rule spending asks a person whenever it matches; write instead_of: [spending] if it is meant to take its place
+	// 5 coffee minor_units
+	//   amount: max is 0.10 EUR; amounts are in minor units, so write 1000 for 10.00 EUR
+}
+
+// A policy can be written out whole, with the rules that it extends.
+func ExamplePolicy_YAML() {
+	policy, err := gate.LoadPolicy("policy.json", []byte(`{"version": 1, "rules": [
+		{"id": "all", "match": {}, "effect": "requires_approval", "reason": "A person decides, always."}]}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(string(policy.YAML()))
+	// Output:
+	// version: 1
+	// rules:
+	//   - id: all
+	//     match: {}
+	//     effect: requires_approval
+	//     reason: A person decides, always.
+}

@@ -51,3 +51,8 @@ func atHome() Facts {
 		Principal: "agent-1",
 	}
 }
+
+// expiry is none, or a few of the ways to state one.
+func (r random) expiry() time.Duration {
+	return time.Duration([]int{0, 0, 2, 12, 48}[r.IntN(5)]) * time.Hour
+}

@@ -23,8 +23,8 @@ func (d *decoder) fields(n *yaml.Node, what string, readers map[string]func(*yam
 		read, known := readers[key.Value]
 		switch {
 		case key.Kind != yaml.ScalarNode || !known:
-			d.fail(key, "unknown key %q in %s; it may hold %s", key.Value, what,
-				strings.Join(slices.Sorted(maps.Keys(readers)), ", "))
+			keys := slices.Sorted(maps.Keys(readers))
+			d.fail(key, "unknown key %q in %s; %sit may hold %s", key.Value, what, didYouMean(key.Value, keys), strings.Join(keys, ", "))
 		case seen[key.Value]:
 			d.fail(key, "the key %s stands twice in %s", key.Value, what)
 		default:
@@ -255,6 +255,10 @@ func (d *decoder) integer(n *yaml.Node, what string) int {
 }
 
 func (d *decoder) cents(n *yaml.Node, what string) Cents {
+	if text, wrong := wholeUnits(n); wrong {
+		d.fail(n, "%s must be a plain integer of minor units, without quotes, point or sign: %s", what, text)
+		return 0
+	}
 	before := len(d.errs)
 	c := d.number(n, what)
 	if c < 1 && len(d.errs) == before {
@@ -266,7 +270,7 @@ func (d *decoder) cents(n *yaml.Node, what string) Cents {
 func (d *decoder) window(n *yaml.Node) Window {
 	w := Window(d.text(n, "window"))
 	if w != "" && !w.Valid() {
-		d.fail(n, "window must be day, week, month or year")
+		d.fail(n, "window must be day, week, month or year%s", hint(string(w), []string{"day", "week", "month", "year"}))
 	}
 	return w
 }
@@ -282,7 +286,7 @@ func (d *decoder) each(n *yaml.Node) Each {
 func (d *decoder) effect(n *yaml.Node) Effect {
 	e, err := ParseEffect(d.text(n, "effect"))
 	if err != nil {
-		d.fail(n, "effect must be allow, requires_approval or deny")
+		d.fail(n, "effect must be allow, requires_approval or deny%s", effectHint(n.Value))
 		return Deny // a fault is recorded; Deny keeps a second one from following
 	}
 	return e
@@ -303,12 +307,23 @@ func (d *decoder) clock(n *yaml.Node, what string) int {
 }
 
 func (d *decoder) duration(n *yaml.Node, what string) time.Duration {
-	v, err := time.ParseDuration(d.text(n, what))
-	if err != nil || v <= 0 {
-		d.fail(n, "%s must be a duration such as 30m, 24h or 48h", what)
+	const want = "%s must be a duration such as 30m, 24h or 48h"
+	if n.Kind != yaml.ScalarNode {
+		d.fail(n, want, what)
 		return 0
 	}
-	return v
+	switch v, err := time.ParseDuration(n.Value); {
+	case strings.HasSuffix(n.Value, "d") && allDigits(strings.TrimSuffix(n.Value, "d")) && len(n.Value) > 1 && len(n.Value) < 6:
+		days, _ := strconv.Atoi(strings.TrimSuffix(n.Value, "d"))
+		d.fail(n, want+"; for %s write %dh", what, n.Value, 24*days)
+	case err == nil && v <= 0:
+		d.fail(n, want+", and longer than nothing; leave the key out for the usual %d hours", what, int(DefaultExpiry.Hours()))
+	case err != nil:
+		d.fail(n, want, what)
+	default:
+		return v
+	}
+	return 0
 }
 
 func (d *decoder) instant(n *yaml.Node, what string) time.Time {

@@ -214,6 +214,8 @@ func (v *validator) pattern(r *Rule, pattern string) {
 		v.fail(r.Pos, r.ID, "recipients: %s", unhygienicLine(pattern))
 	case isDomain && (domain == "" || strings.ContainsAny(domain, "@*/: ") || strings.HasSuffix(domain, ".")):
 		v.fail(r.Pos, r.ID, "recipients: write domain:x.example, without @, *, path, port or final dot")
+	case regexHint(pattern) != "":
+		v.fail(r.Pos, r.ID, "recipients: %q is a regular expression, and patterns only know * for any run of characters but @; %s", pattern, regexHint(pattern))
 	}
 }
 

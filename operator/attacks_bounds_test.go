@@ -92,7 +92,7 @@ func TestAStandingApprovalFallsSilentWithTheRuleThatItNames(t *testing.T) {
 		w := operatortest.New(t, store, nil)
 		_, err := w.StandingApproval(ctx, w.Owner, operator.StandingInput{Types: []string{"send"}, InsteadOf: []string{"messages"}, Until: w.Clock.Now().Add(time.Hour), Reason: "for the test"})
 		mustHave(t, err)
-		mustHave(t, w.LoadPolicy(ctx, "p.yaml", []byte("version: 1\nrules: [{id: notes, match: {types: [note]}, effect: allow, reason: Inside.}]\n")))
+		w.SetPolicy(t, "version: 1\nrules: [{id: notes, match: {types: [note]}, effect: allow, reason: Inside.}]\n")
 		in := w.Record(t, operator.RecordIntentInput{Action: gate.Action{Type: "send", Title: "Hello", Recipient: "a@x.example"}})
 		if in.Status != gate.StatusPendingApproval {
 			t.Errorf("the policy is silent on it, and it is %s", in.Status)
@@ -104,7 +104,7 @@ func TestWhoComesBackByTheSameHandleComesBackWithNothing(t *testing.T) {
 	operatortest.EachStore(t, func(t *testing.T, store string) {
 		ctx := context.Background()
 		w := operatortest.New(t, store, nil)
-		mustHave(t, w.LoadPolicy(ctx, "p.yaml", []byte(twoPeople)))
+		w.SetPolicy(t, twoPeople)
 		ana, _ := w.NewPerson(t, "ana", operator.RoleAdmin)
 		_, err := w.StandingApproval(ctx, ana, vendor(w.Clock.Now().Add(48*time.Hour)))
 		mustHave(t, err)

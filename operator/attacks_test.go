@@ -88,10 +88,10 @@ func TestAReissueThatThePolicyDeniesLeavesTheChance(t *testing.T) {
 	_, err := w.Reject(ctx, w.Owner, act(in))
 	mustHave(t, err)
 	hard := "version: 1\nextends: default\nrules:\n  - {id: no-spending, match: {types: [spend]}, effect: deny, reason: Not this month.}\n"
-	mustHave(t, w.LoadPolicy(ctx, "hard.yaml", []byte(hard)))
+	w.SetPolicy(t, hard)
 	_, err = w.Reissue(ctx, w.Owner, operator.ReissueInput{ID: in.ID})
 	mustBe(t, err, operator.ErrDenied)
-	mustHave(t, w.LoadPolicy(ctx, "default.yaml", gate.DefaultYAML()))
+	w.SetPolicy(t, string(gate.DefaultYAML()))
 	if out, err := w.Reissue(ctx, w.Owner, operator.ReissueInput{ID: in.ID}); err != nil || out.Status != gate.StatusPendingApproval {
 		t.Errorf("%s, %v", out.Status, err)
 	}
@@ -250,10 +250,10 @@ func TestThePolicyOfTheDatabaseHoldsInEveryProcessFromTheNextLookOn(t *testing.T
 		other := w.Again(t, nil)
 		in := w.Approved(t, renewal())
 		hard := []byte("version: 1\nextends: default\nrules:\n  - {id: no-spending, match: {types: [spend]}, effect: deny, reason: Not this month.}\n")
-		mustHave(t, w.LoadPolicy(ctx, "hard.yaml", hard))
-		mustHave(t, w.LoadPolicy(ctx, "hard.yaml", hard))
+		w.SetPolicy(t, string(hard))
+		w.SetPolicy(t, string(hard))
 		db := operatortest.Database(t, w.Where)
-		if n := count(t, db, `select count(*) from reeve_audit where action = 'load_policy'`); n != 1 {
+		if n := count(t, db, `select count(*) from reeve_audit where action = 'set_policy'`); n != 1 {
 			t.Errorf("%d loads on record", n)
 		}
 		out, err := other.RecordIntent(ctx, w.Agent, spend("Desks", 100))
@@ -264,15 +264,15 @@ func TestThePolicyOfTheDatabaseHoldsInEveryProcessFromTheNextLookOn(t *testing.T
 		if err != nil || got.Job != nil || statusOf(t, db, in.ID) != "cancelled" {
 			t.Errorf("%+v, %v, %s", got.Job, err, statusOf(t, db, in.ID))
 		}
-		p, err := other.Policy(ctx)
+		p, err := other.Policy(ctx, "")
 		if err != nil || p.Version() != out.PolicyVersion {
 			t.Errorf("%v, %v", p.Version(), err)
 		}
-		if err := w.LoadPolicy(ctx, "bad.yaml", []byte("version: 1\nrules: [{}]\n")); err == nil {
+		if _, err := w.LoadPolicy(ctx, "", "bad.yaml", []byte("version: 1\nrules: [{}]\n")); err == nil {
 			t.Error("a bad policy was loaded")
 		}
 		later := operatortest.Open(t, w.Where, &operator.Options{Clock: w.Clock})
-		if p, err := later.Policy(ctx); err != nil || p.Version() != out.PolicyVersion {
+		if p, err := later.Policy(ctx, ""); err != nil || p.Version() != out.PolicyVersion {
 			t.Errorf("a process that starts later judges by %v, %v", p, err)
 		}
 	})
@@ -282,7 +282,8 @@ func TestAStoredPolicyThatThisVersionCannotReadStopsEverything(t *testing.T) {
 	w := operatortest.New(t, "sqlite", nil)
 	ctx := context.Background()
 	db := operatortest.Database(t, w.Where)
-	execute(t, db, `insert into reeve_settings (name, value, updated_at) values ('policy_sha256', 'x', 1), ('policy', 'version: 9', 1)`)
+	execute(t, db, `insert into reeve_policies (account_id, seq, version, digest, sum, file, text, loaded_at, loaded_by, via)
+		values (1, 1, '', '', $1, '', 'version: 9', 1, 'x', '')`, strings.Repeat("0", 64))
 	_, err := w.RecordIntent(ctx, w.Agent, note("x"))
 	mustBe(t, err, operator.ErrUnavailable)
 }

@@ -215,7 +215,7 @@ func (op *Operator) Budgets(ctx context.Context, account string) ([]BudgetInfo, 
 		if err != nil {
 			return err
 		}
-		policy, err := op.policies.at(ctx, tx)
+		policy, err := op.policies.at(ctx, tx, ws.AccountID)
 		if err != nil {
 			return err
 		}

@@ -369,7 +369,7 @@ func TestAHarderPolicyIsCountedAgainWhenAWorkerClaims(t *testing.T) {
 		w := operatortest.New(t, store, nil)
 		db := operatortest.Database(t, w.Where)
 		first, second := w.Approved(t, spend("First", 60)), w.Approved(t, spend("Second", 60))
-		mustHave(t, w.LoadPolicy(ctx, "caps.yaml", []byte("version: 1\nextends: default\ncaps: [{currency: USD, max: 100, window: day}]\n")))
+		w.SetPolicy(t, "version: 1\nextends: default\ncaps: [{currency: USD, max: 100, window: day}]\n")
 		got, err := w.Claim(ctx, w.Worker, operator.ClaimInput{Types: []string{"spend"}})
 		if err != nil || got.Job == nil || got.Job.Intent.ID != first.ID {
 			t.Fatalf("the first fits: %+v, %v", got, err)

@@ -23,22 +23,15 @@ type judgement struct {
 // the action stands in, whose own reservations do not count against it; 0 where it
 // is not recorded yet.
 func (op *Operator) evaluate(ctx context.Context, tx core.Tx, ws workspace, principal string, a gate.Action, intent int64) (judgement, error) {
-	zone, err := core.LoadZone(ws.Zone)
+	policy, err := op.policies.at(ctx, tx, ws.AccountID)
 	if err != nil {
 		return judgement{}, err
 	}
-	policy, err := op.policies.at(ctx, tx)
+	f, bounds, err := factsOf(ctx, tx, ws, policy, principal, a, tx.Now())
 	if err != nil {
 		return judgement{}, err
 	}
-	f := gate.Facts{Now: tx.Now(), Zone: zone, Inside: stored(ws.Inside), Currency: ws.Currency, Principal: principal}
-	if f.Standing, err = standingOf(ctx, tx, ws, policy); err != nil {
-		return judgement{}, err
-	}
-	// One that names no sum was not given for money, whatever the type is called.
-	f.Standing = slices.DeleteFunc(f.Standing, func(r gate.Rule) bool { return a.AmountCents != nil && r.Match.Amount == nil })
-	j := judgement{at: tx.Now(), zone: zone}
-	j.holding.bounds = boundsOf(withStanding(policy.Budgets(), f.Standing), a, principal, tx.Now(), zone)
+	j := judgement{at: f.Now, zone: f.Zone, holding: holding{bounds: bounds}}
 	if len(j.holding.bounds) > 0 {
 		if j.holding.rows, err = count(ctx, tx, ws.AccountID, j.holding.bounds); err != nil {
 			return judgement{}, err
@@ -52,6 +45,22 @@ func (op *Operator) evaluate(ctx context.Context, tx core.Tx, ws workspace, prin
 	}
 	j.verdict = policy.Evaluate(a, f)
 	return j, nil
+}
+
+// factsOf is what the gate has to know of an action at a moment, but for what is
+// committed in the budgets that it counts in.
+func factsOf(ctx context.Context, tx core.Tx, ws workspace, policy *gate.Policy, principal string, a gate.Action, now time.Time) (gate.Facts, []bound, error) {
+	zone, err := core.LoadZone(ws.Zone)
+	if err != nil {
+		return gate.Facts{}, nil, err
+	}
+	f := gate.Facts{Now: now, Zone: zone, Inside: stored(ws.Inside), Currency: ws.Currency, Principal: principal}
+	if f.Standing, err = standingOf(ctx, tx, ws, policy); err != nil {
+		return f, nil, err
+	}
+	// One that names no sum was not given for money, whatever the type is called.
+	f.Standing = slices.DeleteFunc(f.Standing, func(r gate.Rule) bool { return a.AmountCents != nil && r.Match.Amount == nil })
+	return f, boundsOf(withStanding(policy.Budgets(), f.Standing), a, principal, now, zone), nil
 }
 
 // reserve takes the amount of an intent out of every budget that the verdict names.

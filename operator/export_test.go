@@ -67,6 +67,20 @@ func (op *Operator) Questions(project int64) map[string]func(context.Context, Qu
 			var rows []auditRow
 			return tx.Select(ctx, &rows, exportQuery, 1, 500, 500+exportBatch)
 		}),
+		"a page of what was denied": ask(func(ctx context.Context, tx core.Tx) error {
+			rows, err := tx.Query(ctx, pastQuery(onlyDenied, 50), project, 0, maxID, 0)
+			if err != nil {
+				return err
+			}
+			return rows.Close()
+		}),
+		"a page of everything": ask(func(ctx context.Context, tx core.Tx) error {
+			rows, err := tx.Query(ctx, pastQuery("", 50), project, 5_000, maxID, 0)
+			if err != nil {
+				return err
+			}
+			return rows.Close()
+		}),
 		"a reclaim": ask(func(ctx context.Context, tx core.Tx) error { _, err := op.reclaim(ctx, tx); return err }),
 		"a sweep":   ask(func(ctx context.Context, tx core.Tx) error { _, err := op.expire(ctx, tx); return err }),
 		"the record of a project": ask(func(ctx context.Context, tx core.Tx) error {

@@ -2,7 +2,9 @@ package operator_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -219,3 +221,17 @@ func refusalOf(err error) *operator.Refusal {
 	}
 	return r
 }
+
+func sha256Hex(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+
+// rulesOf is the ids of a verdict's rules as they are stored.
+func rulesOf(v gate.Verdict) string {
+	ids := make([]string, 0, len(v.Reasons))
+	for _, r := range v.Reasons {
+		ids = append(ids, r.Rule)
+	}
+	text, _ := json.Marshal(ids)
+	return string(text)
+}
+
+func asLoosens(err error, into **operator.LoosensError) bool { return errors.As(err, into) }

@@ -32,7 +32,7 @@ type Operator struct {
 // Options adjusts an Operator. The zero value is good for production.
 type Options struct {
 	Clock   Clock         // nil: the machine's clock
-	Policy  *gate.Policy  // nil: the one in the database (LoadPolicy), else gate.DefaultPolicy
+	Policy  *gate.Policy  // nil: each account's own (LoadPolicy, ChangePolicy), else gate.DefaultPolicy
 	Logger  *slog.Logger  // nil: nothing is logged
 	Pending time.Duration // how long an intent waits for a person; 0: 24 h
 	Granted time.Duration // how long an approval waits for a worker; 0: 24 h
@@ -125,13 +125,12 @@ func (op *Operator) Close() error { return op.db.Close() }
 // and makes later ones answer at once: what a server calls when it drains.
 func (op *Operator) StopWaiting() { op.stopped.stop() }
 
-// Ping says whether the database answers, and holds a policy that can be read.
+// Ping says whether the database answers, and whether every account's policy can be read.
 func (op *Operator) Ping(ctx context.Context) error {
 	if err := op.db.Ping(ctx); err != nil {
 		return err
 	}
-	_, err := op.Policy(ctx) // without one nothing can be judged
-	return err
+	return op.readable(ctx) // without a policy nothing can be judged
 }
 
 // Database names the kind of database underneath: "sqlite" or "postgres".

@@ -49,6 +49,8 @@ func TestWhatIsAskedOftenReadsAnIndexAndNeverAWholeTable(t *testing.T) {
 			"a batch to seal":                    {"reeve_audit_unsealed"},
 			"whether a row is sealed":            {"reeve_audit_pkey", "INTEGER PRIMARY KEY"},
 			"a page of a sealed log":             {"reeve_audit_sealed"},
+			"a page of what was denied":          {"reeve_intents_denied"},
+			"a page of everything":               {"reeve_intents_page", "reeve_intents_pkey", "INTEGER PRIMARY KEY"},
 			"a reclaim":                          {"reeve_intents_leased"},
 			"a sweep":                            {"reeve_intents_lapsing"},
 			"the record of a project":            {"reeve_audit_page", "reeve_audit_pkey"},

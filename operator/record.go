@@ -96,8 +96,8 @@ func (op *Operator) judge(ctx context.Context, tx core.Tx, ws workspace, princip
 		return judged{}, err
 	}
 	v, now := j.verdict, tx.Now()
-	if a.AmountCents == nil && v.Effect == gate.Deny && v.Matched(amountRule) {
-		return judged{}, core.Refuse(core.ReasonAmountMissing, "A %s states its amount: give amount_cents in whole minor units.", a.Type).With("field", "action.amount_cents")
+	if err := lacksAmount(a, v); err != nil {
+		return judged{}, err
 	}
 	window := op.pending
 	if v.Approval.Expires > 0 && v.Approval.Expires != gate.DefaultExpiry {
@@ -108,6 +108,14 @@ func (op *Operator) judge(ctx context.Context, tx core.Tx, ws workspace, princip
 	}
 	n.judgement, n.expiresAt = j, now.Add(window)
 	return n, nil
+}
+
+// lacksAmount refuses as input what the gate denies for want of an amount.
+func lacksAmount(a gate.Action, v gate.Verdict) error {
+	if a.AmountCents == nil && v.Effect == gate.Deny && v.Matched(amountRule) {
+		return core.Refuse(core.ReasonAmountMissing, "A %s states its amount: give amount_cents in whole minor units.", a.Type).With("field", "action.amount_cents")
+	}
+	return nil
 }
 
 // identify checks an action's form, and says which one it is: its key, its digest

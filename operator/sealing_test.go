@@ -393,7 +393,8 @@ func TestWhatBelongsToNoAccountHasALogOfItsOwn(t *testing.T) {
 		w, _ := sealedWorld(t, store)
 		mustBe(t, w.ExportAudit(ctx, operator.NoAccount, &bytes.Buffer{}), operator.ErrNotFound)
 		mustBe(t, w.ExportAudit(ctx, "nobody", &bytes.Buffer{}), operator.ErrNotFound)
-		mustHave(t, w.LoadPolicy(ctx, "p.yaml", []byte(twoPeople)))
+		_, err := w.RecordRefusal(ctx, operator.RefusalRow(operator.Principal{}))
+		mustHave(t, err)
 		if report := whole(t, w.Operator, operator.NoAccount); report.Size != 1 || report.Origin != "reeve" {
 			t.Errorf("%+v", report)
 		}

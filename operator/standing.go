@@ -105,13 +105,18 @@ func standingOf(ctx context.Context, tx core.Tx, ws workspace, policy *gate.Poli
 	}
 	out := make([]gate.Rule, 0, len(rows))
 	for _, r := range rows {
-		rule := r.rule()
-		rule.InsteadOf = slices.DeleteFunc(rule.InsteadOf, func(id string) bool { return cannotAnswer(policy, id, Role(r.Role)) != nil })
-		if len(rule.InsteadOf) > 0 {
+		if rule := answerable(r, policy); len(rule.InsteadOf) > 0 {
 			out = append(out, rule)
 		}
 	}
 	return out, nil
+}
+
+// answerable is a standing approval's rule without what it cannot answer under a policy.
+func answerable(r standingRow, policy *gate.Policy) gate.Rule {
+	rule := r.rule()
+	rule.InsteadOf = slices.DeleteFunc(rule.InsteadOf, func(id string) bool { return cannotAnswer(policy, id, Role(r.Role)) != nil })
+	return rule
 }
 
 // cannotAnswer says why one person of a role cannot answer a rule by a standing
@@ -146,7 +151,7 @@ func (op *Operator) StandingApproval(ctx context.Context, p Person, in StandingI
 		if err != nil {
 			return out, err
 		}
-		policy, err := op.policies.at(ctx, tx)
+		policy, err := op.policies.at(ctx, tx, p.accountID)
 		if err != nil {
 			return out, err
 		}

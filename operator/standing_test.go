@@ -102,7 +102,7 @@ func TestNoStandingApprovalOfOneAnswersForSeveral(t *testing.T) {
 	operatortest.EachStore(t, func(t *testing.T, store string) {
 		ctx := context.Background()
 		w := operatortest.New(t, store, nil)
-		mustHave(t, w.LoadPolicy(ctx, "p.yaml", []byte(twoPeople)))
+		w.SetPolicy(t, twoPeople)
 		until := w.Clock.Now().Add(48 * time.Hour)
 		in := vendor(until)
 		in.InsteadOf = []string{"spending", "large"}
@@ -118,11 +118,11 @@ func TestNoStandingApprovalOfOneAnswersForSeveral(t *testing.T) {
 			t.Fatal(got)
 		}
 		for name, approval := range map[string]string{"two people": "quorum: 2", "another role": "from: [owner]"} {
-			mustHave(t, w.LoadPolicy(ctx, "p.yaml", []byte(`
+			w.SetPolicy(t, `
 version: 1
 rules:
   - {id: spending, match: {types: [spend]}, effect: requires_approval, reason: Ask., approval: {`+approval+`}}
-`)))
+`)
 			if got := w.Record(t, at("shop@vendor.example", name, 1)).Status; got != gate.StatusPendingApproval {
 				t.Errorf("%s: %s", name, got)
 			}

@@ -184,12 +184,12 @@ func TestWhatLapsedIsSaidToHaveLapsedBeforeAnySweep(t *testing.T) {
 		ctx := context.Background()
 		w := operatortest.New(t, store, nil)
 		w.Clock.Set(time.Date(2026, 3, 3, 0, 0, 0, 0, time.UTC))
-		mustHave(t, w.LoadPolicy(ctx, "short.yaml", []byte(`
+		w.SetPolicy(t, `
 version: 1
 extends: default
 rules:
   - {id: quick, match: {types: [spend]}, effect: requires_approval, reason: Quickly., approval: {expires: 1h}}
-`)))
+`)
 		first, second := w.Record(t, spend("First", 1)), w.Record(t, spend("Second", 1))
 		w.Clock.Advance(time.Hour)
 		if again := w.Record(t, spend("First", 1)); again.ID != first.ID || again.Status != gate.StatusExpired || len(again.Affordances) != 0 {

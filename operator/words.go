@@ -116,6 +116,11 @@ var (
 	ErrSpendingLimit        error = &Refusal{Reason: core.ReasonSpendingLimit}
 	ErrApprovalRequired     error = &Refusal{Reason: core.ReasonApprovalRequired}
 	ErrInvalidValue         error = &Refusal{Reason: core.ReasonInvalidValue}
+	ErrPolicyInvalid        error = &Refusal{Reason: core.ReasonPolicyInvalid}
+	ErrPolicyLoosens        error = &Refusal{Reason: core.ReasonPolicyLoosens}
+	ErrPolicyFixed          error = &Refusal{Reason: core.ReasonPolicyFixed}
+	ErrQuorum               error = &Refusal{Reason: core.ReasonQuorum}
+	ErrVersionConflict      error = &Refusal{Reason: core.ReasonVersionConflict}
 	ErrUnknownKey           error = &Refusal{Reason: core.ReasonUnknownKey}
 )
 
@@ -133,6 +138,7 @@ const (
 	ScopeKitWrite       = core.ScopeKitWrite
 	ScopeGrantsWrite    = core.ScopeGrantsWrite
 	ScopeApprovals      = core.ScopeApprovals
+	ScopePolicyWrite    = core.ScopePolicyWrite
 )
 
 // The reasons that an adapter refuses for by itself. core's table has them all.

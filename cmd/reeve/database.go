@@ -126,9 +126,12 @@ func (d database) keyFile(k *kong.Context) string {
 
 // readPolicy reads and checks a policy file, before anything is opened or made.
 func readPolicy(file string) (text []byte, policy *gate.Policy, err error) {
-	text, err = os.ReadFile(file)
+	text, err = readWhole(file)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the policy file %s cannot be read: %w", file, cause(err))
+	}
+	if len(gate.FindSecrets(string(text))) > 0 {
+		return nil, nil, fmt.Errorf("the policy file %s holds a credential: take it out, and replace that credential", file)
 	}
 	policy, err = gate.LoadPolicy(file, text)
 	if err != nil {

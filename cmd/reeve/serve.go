@@ -36,7 +36,7 @@ const (
 
 type serveCmd struct {
 	database    `embed:""`
-	Policy      string   `placeholder:"FILE" help:"Policy file to load into the database at the start. It holds for every process on the database, and stays when this flag is left out; the embedded default policy holds until one was loaded."`
+	Policy      string   `placeholder:"FILE" help:"Policy file to load at the start, and again whenever its content changes or SIGHUP comes. It holds for every process on the database, and stays when this flag is left out. What would loosen the policy that holds is not loaded until an owner has accepted it: see reeve policy load."`
 	Listen      string   `default:"127.0.0.1:3401" placeholder:"HOST:PORT" help:"Address to listen on, ${default} when left out; port 0 takes a free one."`
 	AllowHost   []string `placeholder:"NAME" help:"A name, besides loopback ones, that requests may be sent to. May be repeated. Needed where --listen is not on loopback."`
 	AllowOrigin []string `placeholder:"ORIGIN" help:"A web origin whose pages may call, as https://app.example. May be repeated."`
@@ -104,11 +104,6 @@ func (s *serveCmd) serve(ctx context.Context, k *kong.Context, c console) error 
 		return err
 	}
 	defer op.Close()
-	if policy != nil {
-		if err := op.LoadPolicy(ctx, s.Policy, policy); err != nil {
-			return err
-		}
-	}
 	server, schedule, err := s.server(op)
 	if err != nil {
 		return err
@@ -126,12 +121,32 @@ func (s *serveCmd) serve(ctx context.Context, k *kong.Context, c console) error 
 			return err
 		}
 	}
+	file := s.policyFile(op)
+	if file != nil {
+		if err := file.begin(ctx, c.out, policy); err != nil {
+			return err
+		}
+		if err := manyNeeded(ctx, c.out, op); err != nil {
+			return err
+		}
+	}
 	s.warn(c, op.Logger(), listener.Addr())
 	key, public := op.AuditKey()
 	fmt.Fprintf(c.out, "The record is sealed by %s (%s).\n", public, visibleLine(key))
 	fmt.Fprintf(c.out, "reeve is ready on %s (MCP at /mcp, REST at /v1, %s in %s, audit key in %s)\n", url, op.Database(), s.named(where), visibleLine(key))
 	bounded := restadapter.Connections{Total: s.MaxConns, PerAddress: s.MaxPerAddr}.Guard(server, listener)
-	return s.until(ctx, op, schedule, server, bounded, notify)
+	return s.until(ctx, op, schedule, server, bounded, notify, file)
+}
+
+// policyFile is the file of --policy, nil where none was named.
+func (s *serveCmd) policyFile(op *operator.Operator) *policyFile {
+	if s.Policy == "" {
+		return nil
+	}
+	load := func(ctx context.Context, file string, text []byte) (operator.PolicyInfo, error) {
+		return op.LoadPolicy(ctx, "", file, text)
+	}
+	return &policyFile{name: s.Policy, load: load, log: op.Logger()}
 }
 
 func notifyHook(spec string) (*hook.Hook, error) {
@@ -241,7 +256,7 @@ func (s *serveCmd) warn(c console, log *slog.Logger, address net.Addr) {
 
 // until runs the server, and what keeps the record true beside it, until ctx
 // ends; then it drains.
-func (s *serveCmd) until(ctx context.Context, op *operator.Operator, schedule *powers.Schedule, server *http.Server, l net.Listener, notify *hook.Hook) error {
+func (s *serveCmd) until(ctx context.Context, op *operator.Operator, schedule *powers.Schedule, server *http.Server, l net.Listener, notify *hook.Hook, file *policyFile) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -261,6 +276,13 @@ func (s *serveCmd) until(ctx context.Context, op *operator.Operator, schedule *p
 		schedule.Tend(ctx, tendEvery)
 		return nil
 	})
+	if file != nil {
+		watched := make(chan struct{})
+		defer func() { <-watched }()
+		// Not in the group: a graph of calls would take what a tool starts in a group
+		// of its own for this.
+		go func() { defer close(watched); file.watchUntil(ctx) }()
+	}
 	if notify != nil {
 		group.Go(func() error { return op.Relay(ctx, notify.Notify) })
 	}

@@ -5,6 +5,7 @@ package operatortest
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -155,4 +156,21 @@ func Where(t testing.TB, store string) string {
 		return t.TempDir()
 	}
 	return postgresDatabase(t)
+}
+
+// SetPolicy loads a policy as the owner, who accepts whatever it loosens.
+func (w *World) SetPolicy(t testing.TB, text string) operator.PolicyInfo {
+	t.Helper()
+	ctx := context.Background()
+	in := operator.PolicyInput{Policy: text}
+	out, err := w.ChangePolicy(ctx, w.Owner, in)
+	var loosens *operator.LoosensError
+	if errors.As(err, &loosens) {
+		in.Accept = loosens.Missing
+		out, err = w.ChangePolicy(ctx, w.Owner, in)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }

@@ -13,6 +13,10 @@ import (
 	"github.com/reeve-go/reeve/operator/powers"
 )
 
+// explaining is the one act whose answer is a verdict, of its own three words: it has
+// no ok, which every envelope begins with.
+const explaining = "explain_policy"
+
 // Whoever sees one key of an envelope at the top of an answer can tell that it is
 // no result.
 func TestNoResultUsesTheNamesOfAnEnvelope(t *testing.T) {
@@ -21,7 +25,7 @@ func TestNoResultUsesTheNamesOfAnEnvelope(t *testing.T) {
 	for name, raw := range w.outputs() {
 		for _, p := range places(deepened(schemaOf(t, raw))) {
 			found++
-			if slices.Contains(raceKeys, p.name()) {
+			if slices.Contains(raceKeys, p.name()) && !(name == explaining && p.name() == "verdict") {
 				t.Errorf("%s answers %s", name, strings.Join(p.path, "."))
 			}
 		}
@@ -184,7 +188,7 @@ func TestEveryAnswerIsWhatItsSchemaSays(t *testing.T) {
 			}
 			nulls += strings.Count(string(r.JSON), ": null")
 			for _, key := range keys(t, r.JSON) {
-				if slices.Contains(raceKeys, key) {
+				if slices.Contains(raceKeys, key) && !(name == explaining && key == "verdict") {
 					t.Errorf("%s answers with the key %s of an envelope", name, key)
 				}
 			}

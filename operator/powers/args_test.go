@@ -55,7 +55,14 @@ func (w *world) actArgs(a *powers.Act) map[string]any {
 		out["id"], out["digest"] = kept.ID, kept.Digest
 	}
 	if action, ok := out["action"].(map[string]any); ok {
+		if in.ID == 0 { // of nothing that is recorded
+			in = operator.Intent{ActionType: "spend", Title: "A plan"}
+		}
 		maps.Copy(action, map[string]any{"type": in.ActionType, "title": in.Title + ", edited", "amount_cents": 4800})
+	}
+	if _, asked := out["policy"]; asked { // no milder than the default, and a new text each time
+		w.count++
+		out["policy"] = fmt.Sprintf("version: 1\nextends: default # %d\n", w.count)
 	}
 	return out
 }

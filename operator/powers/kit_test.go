@@ -207,7 +207,7 @@ func TestAKitThatNamesWhatThereIsNotIsRefusedAndNamesWhatThereIs(t *testing.T) {
 		w.withRows()
 		c, put := w.full(operator.KindHuman), w.act("/kit")
 		for _, a := range w.Acts() {
-			if a.Method == "PUT" {
+			if a.Method == "PUT" && strings.HasSuffix(a.Path, "/kit") {
 				put = a
 			}
 		}

@@ -55,7 +55,7 @@ func build(op *operator.Operator, groups ...Group) (*Schedule, error) {
 	s := &Schedule{op: op, limits: newLimits(op, Limits{}), tools: rows(groups...), byName: map[string]*Tool{},
 		all:     receivers{reflect.TypeFor[*operator.Operator](): op},
 		decoder: strict.New(strict.Options{Text: func(text string) error { return gate.CheckText(text, gate.Block) }})}
-	s.acts = append(actRows(), pointers(s.kitActs(), grantActs(), s.approvalActs())...)
+	s.acts = append(actRows(), pointers(s.kitActs(), policyActs(), grantActs(), s.approvalActs())...)
 	for _, t := range s.tools {
 		if err := t.lint(); err != nil {
 			return nil, err

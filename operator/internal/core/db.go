@@ -88,6 +88,11 @@ func (tx Tx) Get(ctx context.Context, dest any, query string, args ...any) error
 	return rows.Err()
 }
 
+// Query runs a query whose rows the caller scans and closes.
+func (tx Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return tx.q.QueryContext(ctx, query, args...)
+}
+
 // Select scans every row of a query into dest, a pointer to a slice.
 func (tx Tx) Select(ctx context.Context, dest any, query string, args ...any) error {
 	rows, err := tx.q.QueryContext(ctx, query, args...)

@@ -51,6 +51,7 @@ const (
 	ReasonAmountMismatch    Reason = "amount_mismatch"
 	ReasonAmountMissing     Reason = "amount_missing"
 	ReasonUnknownCurrency   Reason = "unknown_currency"
+	ReasonPolicyInvalid     Reason = "policy_invalid"
 	ReasonInexactNumber     Reason = "number_inexact"
 	ReasonInvalidCursor     Reason = "invalid_cursor"
 
@@ -76,9 +77,13 @@ const (
 	ReasonEditChangesKind     Reason = "edit_changes_kind"
 	ReasonDenied              Reason = "denied_by_policy"
 	ReasonBudget              Reason = "budget_exceeded"
+	ReasonPolicyLoosens       Reason = "policy_loosens"
+	ReasonQuorum              Reason = "quorum_unreachable"
+	ReasonPolicyFixed         Reason = "policy_fixed"
 	ReasonDecisionSettled     Reason = "decision_settled"
 	ReasonTaken               Reason = "name_taken"
 	ReasonLastOwner           Reason = "last_owner"
+	ReasonVersionConflict     Reason = "version_conflict"
 	ReasonVersionRace         Reason = "version_race"
 	ReasonUnavailable         Reason = "unavailable"
 	ReasonAuditUnsealed       Reason = "audit_unsealed"
@@ -121,6 +126,7 @@ var reasonTable = []ReasonInfo{
 	{ReasonAmountMismatch, LayerInput, VerdictDeny, 400, "invalid", "State the same amount in both fields.", StepCorrectArguments},
 	{ReasonAmountMissing, LayerInput, VerdictDeny, 400, "invalid", "A spend states its amount in minor units.", StepCorrectArguments},
 	{ReasonUnknownCurrency, LayerInput, VerdictDeny, 400, "invalid", "Use an ISO 4217 code in capitals, such as USD.", StepCorrectArguments},
+	{ReasonPolicyInvalid, LayerInput, VerdictDeny, 400, "invalid", "Correct the file where the faults point to, and send it again.", StepCorrectArguments},
 	{ReasonInexactNumber, LayerInput, VerdictDeny, 400, "invalid", "Send that number as a string; a double cannot hold it exactly.", StepCorrectArguments},
 	{ReasonInvalidCursor, LayerInput, VerdictDeny, 400, "invalid", "Pass a cursor back exactly as it was given, or leave it out.", StepCorrectArguments},
 
@@ -146,9 +152,13 @@ var reasonTable = []ReasonInfo{
 	{ReasonEditChangesKind, LayerState, VerdictDeny, 409, "conflict", "Reject this one; another kind of action is another intent.", StepEscalateToHuman},
 	{ReasonDenied, LayerPolicy, VerdictDeny, 403, "forbidden", "Only another policy would change that.", StepEscalateToHuman},
 	{ReasonBudget, LayerPolicy, VerdictDeny, 409, "conflict", "The amount does not fit what is left: wait for the next window, approve less, or have an owner change the policy.", StepEscalateToHuman},
+	{ReasonPolicyLoosens, LayerPolicy, VerdictDeny, 409, "conflict", "An owner accepts each loosening by its id, or the policy is made as strict as the one that holds.", StepEscalateToHuman},
+	{ReasonQuorum, LayerPolicy, VerdictDeny, 409, "conflict", "Add people who may approve, or ask for fewer; else nobody could ever give that approval.", StepEscalateToHuman},
+	{ReasonPolicyFixed, LayerPolicy, VerdictDeny, 409, "conflict", "Only the service that gave the policy can change it.", StepEscalateToHuman},
 	{ReasonDecisionSettled, LayerState, VerdictDeny, 409, "conflict", "A person's act is a record; only a person's further act changes what follows from it.", StepEscalateToHuman},
 	{ReasonTaken, LayerState, VerdictDeny, 409, "conflict", "Choose another name, or rotate or revoke what has it.", StepCorrectArguments},
 	{ReasonLastOwner, LayerState, VerdictDeny, 409, "conflict", "An account keeps at least one owner.", StepEscalateToHuman},
+	{ReasonVersionConflict, LayerState, VerdictDeny, 409, "conflict", "Look at it as it is now, and decide anew.", StepReRead},
 	{ReasonVersionRace, LayerStore, VerdictUnavailable, 503, "unavailable", "Another write came first; nothing of this one was kept.", StepRetryAfter},
 	{ReasonUnavailable, LayerStore, VerdictUnavailable, 503, "unavailable", "The store could not be reached in time.", StepRetryAfter},
 	{ReasonAuditUnsealed, LayerStore, VerdictUnavailable, 503, "unavailable", "The act was recorded and stands; it takes effect once the record is sealed. Look at it again, and do not repeat it.", StepRetryAfter},

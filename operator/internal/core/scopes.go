@@ -11,6 +11,7 @@ const (
 	ScopeKitWrite       Scope = "kit:write"        // an owner's look at the account's kit, and change of it
 	ScopeGrantsWrite    Scope = "grants:write"     // a person's Start for a principal that spends
 	ScopeApprovals      Scope = "approvals:decide" // a person's judgement of a parked call
+	ScopePolicyWrite    Scope = "policy:write"     // an owner's change of the account's policy
 )
 
 // AgentScopes is what an agent needs for every tool of the operator's own.
@@ -18,11 +19,11 @@ func AgentScopes() []Scope { return []Scope{ScopeDecisionsWrite, ScopeIntentsWri
 
 // OwnerScopes is what a person needs for every act and every look.
 func OwnerScopes() []Scope {
-	return []Scope{ScopeApprovals, ScopeCommentsWrite, ScopeGrantsWrite, ScopeIntentsDecide, ScopeKitWrite, ScopeStateRead}
+	return []Scope{ScopeApprovals, ScopeCommentsWrite, ScopeGrantsWrite, ScopeIntentsDecide, ScopeKitWrite, ScopePolicyWrite, ScopeStateRead}
 }
 
 // Scopes lists every scope there is.
 func Scopes() []Scope {
 	return []Scope{ScopeStateRead, ScopeIntentsWrite, ScopeDecisionsWrite, ScopeIntentsDecide, ScopeCommentsWrite, ScopeWorkClaim,
-		ScopeKitWrite, ScopeGrantsWrite, ScopeApprovals}
+		ScopeKitWrite, ScopeGrantsWrite, ScopeApprovals, ScopePolicyWrite}
 }
