@@ -49,6 +49,11 @@ type Options struct {
 	// nothing. It is for who has to stop something while the key cannot be had.
 	Keyless bool
 
+	// Moved, if it is set, is told of every move of an intent that this process
+	// committed in a transaction of its own; from is empty where the intent was
+	// recorded. It must be quick and safe for concurrent use.
+	Moved func(from, to Status)
+
 	keyLost bool // the registered key's file is lost: put another in its place
 }
 
@@ -110,6 +115,9 @@ func newOperator(ctx context.Context, db *core.DB, o Options) (*Operator, error)
 		o.AuditKey = ""
 	}
 	db.Patience = o.Patience
+	if o.Moved != nil {
+		db.Moved = func(from, to string) { o.Moved(Status(from), Status(to)) }
+	}
 	op := &Operator{db: db, policies: &policies{fixed: o.Policy}, log: o.Logger, pending: o.Pending, granted: o.Granted, changes: newSignal(), stopped: newStopper(),
 		seals: &sealer{file: o.AuditKey}}
 	if err := op.openAuditKey(ctx, o.keyLost); err != nil {
