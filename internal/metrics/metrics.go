@@ -69,6 +69,9 @@ func (m *Metrics) Watch(op *operator.Operator, connections func() int) {
 // Call counts a call. It is an observer of the schedule.
 func (m *Metrics) Call(_ context.Context, o powers.Observed) {
 	m.calls.WithLabelValues(string(o.Face), o.Action, o.Verdict, string(o.Reason)).Inc()
+	if o.Took == 0 {
+		return // it was refused before anybody looked at the time
+	}
 	m.took.WithLabelValues(string(o.Face), o.Action).Observe(o.Took.Seconds())
 }
 
