@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/reeve-go/reeve/gate"
@@ -84,7 +83,7 @@ func OpenPostgres(ctx context.Context, url string, opts *Options) (*Operator, er
 
 // Open opens whichever database where names: a postgres:// URL, else a folder.
 func Open(ctx context.Context, where string, opts *Options) (*Operator, error) {
-	if strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://") {
+	if isPostgres(where) {
 		return OpenPostgres(ctx, where, opts)
 	}
 	return OpenDir(ctx, where, opts)
@@ -133,10 +132,14 @@ func (op *Operator) Close() error { return op.db.Close() }
 // and makes later ones answer at once: what a server calls when it drains.
 func (op *Operator) StopWaiting() { op.stopped.stop() }
 
-// Ping says whether the database answers, and holds a policy that can be read.
+// Ping says whether the database answers, has a schema that this program knows, and
+// holds a policy that can be read.
 func (op *Operator) Ping(ctx context.Context) error {
 	if err := op.db.Ping(ctx); err != nil {
 		return err
+	}
+	if err := sqlstore.Current(ctx, op.db); err != nil {
+		return err // a newer program came: what this one writes it may misread
 	}
 	_, err := op.Policy(ctx) // without one nothing can be judged
 	return err

@@ -59,7 +59,7 @@ func TestWhatIsAskedOftenReadsAnIndexAndNeverAWholeTable(t *testing.T) {
 			"the rows without a seal":            {"reeve_audit_unsealed"},
 			"a count of reeve_intents where status = 'pending_approval'":       {"reeve_intents_waiting"},
 			"a count of reeve_intents where status = 'unknown'":                {"reeve_intents_waiting"},
-			"a count of reeve_intents where status in ('approved', 'allowed')": {"reeve_intents_ready"},
+			"a count of reeve_intents where status in ('approved', 'allowed')": {"reeve_intents_ready", "reeve_intents_lapsing"},
 			"a count of reeve_intents where status = 'executing'":              {"reeve_intents_leased"},
 			"a count of reeve_parked where status = 'pending'":                 {"reeve_parked_"},
 		}
