@@ -12,11 +12,13 @@ import (
 )
 
 // Examination is what a look at a database finds out for whoever runs it. Of one whose
-// schema this program does not know as its own, only the first three are known.
+// schema this program does not know as its own, only the first four are known.
 type Examination struct {
 	Database string // "sqlite" or "postgres"
 	Version  string // of SQLite, or of the server
 	Schema   Schema
+	// Unwritable is why a PostgreSQL takes no writes; "": it does, or it is no PostgreSQL.
+	Unwritable string
 
 	Skew  time.Duration // how far the database's clock is ahead of this machine's
 	Ahead time.Duration // how far the newest row of the record is ahead of it; 0: it is not
@@ -72,6 +74,11 @@ func Examine(ctx context.Context, where, keyFile string) (Examination, error) {
 	}
 	if err := db.View().Get(ctx, &out.Version, version); err != nil {
 		return out, core.Explain(db.File, err)
+	}
+	if isPostgres(where) {
+		if out.Unwritable, err = sqlstore.Unwritable(ctx, db); err != nil {
+			return out, err
+		}
 	}
 	if !out.Current() {
 		return out, nil

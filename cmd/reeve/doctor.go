@@ -143,7 +143,11 @@ func (r *report) database(ctx context.Context, d *doctorCmd, where, key string) 
 		r.found(fail, "database", "Without it nothing else can be looked at.", "%s", d.unopened(where, err))
 		return
 	}
-	r.ok("database", "It answers: %s %s.", e.Database, e.Version)
+	if e.Unwritable != "" {
+		r.found(fail, "database", "Name the primary, and a user who may write.", "It takes no writes: %s.", e.Unwritable)
+	} else {
+		r.ok("database", "It answers: %s %s.", e.Database, e.Version)
+	}
 	if !r.schema(e) {
 		return
 	}
