@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/internal/metrics"
@@ -162,5 +163,30 @@ func TestThePageOnOperationListsEveryMetric(t *testing.T) {
 	slices.Sort(listed)
 	if !slices.Equal(there, listed) {
 		t.Errorf("docs/operation.md lists\n%s\nand there are\n%s", strings.Join(listed, "\n"), strings.Join(there, "\n"))
+	}
+}
+
+// What the page shows to be pasted is YAML, and asks for metrics that there are.
+func TestTheRulesOfThePageAskForMetricsThatThereAre(t *testing.T) {
+	m, _ := used(t, "sqlite")
+	there := scrape(t, m)
+	page, err := os.ReadFile("../../docs/operation.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindAllStringSubmatch(string(page), -1)
+	if len(found) < 2 {
+		t.Fatal("the page shows no YAML")
+	}
+	for _, block := range found {
+		var into map[string]any
+		if err := yaml.Unmarshal([]byte(block[1]), &into); err != nil {
+			t.Errorf("%v\n%s", err, block[1])
+		}
+		for _, name := range regexp.MustCompile(`reeve_\w+`).FindAllString(block[1], -1) {
+			if !strings.Contains(there, "# TYPE "+name+" ") {
+				t.Errorf("there is no %s", name)
+			}
+		}
 	}
 }
