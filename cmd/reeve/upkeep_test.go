@@ -133,6 +133,18 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 			s.signal(t, os.Interrupt)
 			s.ended(t, 20e9)
 		}, nil, "policy", "fail: The rule many asks for 3 people of any role, and the account default has 1."},
+		{"a record that nobody seals", func(t *testing.T, p place) {
+			execAll(t, p.plain(t, "sqlite"), `update reeve_audit set at = at - 7200000000`)
+		}, nil, "seal", "warn: "},
+		{"a clock that was set back", func(t *testing.T, p place) {
+			execAll(t, p.plain(t, "sqlite"), `update reeve_audit set at = at + 7200000000`)
+		}, nil, "clock", "fail: The newest row of the record is 2h0m0s ahead of this machine's clock."},
+		{"a credential that nobody ever used", func(t *testing.T, p place) {
+			execAll(t, p.plain(t, "sqlite"), `update reeve_credentials set created_at = created_at - 3456000000000`)
+		}, nil, "credentials", "warn: These were made more than 30 days ago and never used: human:owner, agent:agent."},
+		{"an account without an owner", func(t *testing.T, p place) {
+			execAll(t, p.plain(t, "sqlite"), `update reeve_people set role = 'member'`)
+		}, nil, "people", "fail: The account default has no owner."},
 		{"a hook that cannot be called", nil, []string{"--notify", "exec:no-such-program"}, "notify", "fail: The hook cannot be called: there is no command no-such-program here."},
 		{"a hook that can", nil, []string{"--notify", "exec:cat"}, "notify", ""},
 		{"an address beyond loopback", nil, []string{"--listen", "0.0.0.0:3401"}, "settings", "warn: --listen 0.0.0.0:3401 can be reached"},
