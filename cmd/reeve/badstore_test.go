@@ -176,7 +176,7 @@ func TestAPostgreSQLThatTakesNoWrites(t *testing.T) {
 	first.ended(t, 20*time.Second)
 	db := p.plain(t, "postgres")
 	reader := "reeve_test_reader_" + strings.ToLower(rand.Text())
-	execAll(t, db, `create role `+reader+` login`, `grant select on all tables in schema public to `+reader)
+	execAll(t, db, `create role `+reader+` login`, `grant usage on schema public to `+reader, `grant select on all tables in schema public to `+reader)
 	t.Cleanup(func() { execAll(t, db, `drop owned by `+reader, `drop role `+reader) })
 	where, err := url.Parse(strings.TrimPrefix(p.env[0], "REEVE_DATABASE_URL="))
 	if err != nil {

@@ -152,7 +152,7 @@ func TestAPostgreSQLThatTakesNoWritesIsNotReady(t *testing.T) {
 	}
 	db := operatortest.Database(t, where)
 	reader := "reeve_test_reader_" + strings.ToLower(rand.Text())
-	execute(t, db, `create role `+reader+` login`, `grant select on all tables in schema public to `+reader)
+	execute(t, db, `create role `+reader+` login`, `grant usage on schema public to `+reader, `grant select on all tables in schema public to `+reader)
 	t.Cleanup(func() { execute(t, db, `drop owned by `+reader, `drop role `+reader) })
 	as, err := url.Parse(where)
 	if err != nil {
