@@ -35,7 +35,9 @@ var mayImport = map[string][]string{
 	"mcpadapter/clienttest":      {},
 	"restadapter":                {"operator", "operator/powers"},
 	"internal/reach":             {},
-	"cmd/reeve":                  {"gate", "operator", "operator/powers", "operator/hook", "mcpadapter", "restadapter"},
+	"internal/metrics":           {"operator", "operator/powers"},
+	"internal/tracing":           {"operator", "operator/powers"},
+	"cmd/reeve":                  {"gate", "operator", "operator/powers", "operator/hook", "mcpadapter", "restadapter", "internal/metrics", "internal/tracing"},
 }
 
 func TestImportsRunOneWay(t *testing.T) {

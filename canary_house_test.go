@@ -2,6 +2,7 @@ package reeve
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/reeve-go/reeve/gate"
+	"github.com/reeve-go/reeve/internal/metrics"
+	"github.com/reeve-go/reeve/internal/tracing"
 	"github.com/reeve-go/reeve/mcpadapter"
 	"github.com/reeve-go/reeve/operator"
 	"github.com/reeve-go/reeve/operator/operatortest"
@@ -100,6 +103,9 @@ type mine struct {
 	schedule *powers.Schedule
 	url      string
 	log      *paper
+	metrics  *metrics.Metrics
+	spans    *paper // what was sent to a collector of traces
+	tracing  *tracing.Tracing
 	canaries []canary
 	tokens   map[operator.Kind]string
 	answers  int
@@ -136,25 +142,32 @@ func (f *faulty) Now() time.Time {
 func newMine(t *testing.T, store string) (*mine, *faulty) {
 	t.Helper()
 	clock := &faulty{Clock: operatortest.NewClock(operatortest.Start)}
-	m := &mine{t: t, log: &paper{}, canaries: canaries(t), tokens: map[operator.Kind]string{}}
+	m := &mine{t: t, log: &paper{}, spans: &paper{}, metrics: metrics.New("dev"), canaries: canaries(t), tokens: map[operator.Kind]string{}}
 	logger := slog.New(slog.NewJSONHandler(m.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	m.World = operatortest.New(t, store, &operator.Options{Logger: logger, Clock: clock, AuditKey: filepath.Join(t.TempDir(), "audit.key")})
+	m.World = operatortest.New(t, store, &operator.Options{Logger: logger, Clock: clock, Moved: m.metrics.Moved, AuditKey: filepath.Join(t.TempDir(), "audit.key")})
 	var err error
 	if m.schedule, err = powers.NewLimited(m.Operator, powers.Limits{}); err != nil {
 		t.Fatal(err)
 	}
+	m.metrics.Watch(m.Operator, nil)
+	m.trace()
+	m.schedule = m.schedule.WithObserver(func(ctx context.Context, o powers.Observed) {
+		m.metrics.Call(ctx, o)
+		m.tracing.Call(ctx, o)
+	})
 	mcp, err := mcpadapter.New(m.schedule, &mcpadapter.Options{Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rest, err := restadapter.New(m.schedule, &restadapter.Options{Logger: logger})
+	rest, err := restadapter.New(m.schedule, &restadapter.Options{Logger: logger, Metrics: m.metrics.Text})
 	if err != nil {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", mcp)
 	mux.Handle("/", rest)
-	server := httptest.NewUnstartedServer(mux)
+	face := func(*http.Request) string { return "any" }
+	server := httptest.NewUnstartedServer(m.tracing.Handler(face, m.metrics.Requests(face, mux)))
 	server.Config.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
 	server.Start()
 	t.Cleanup(server.Close)
@@ -167,6 +180,18 @@ func newMine(t *testing.T, store string) (*mine, *faulty) {
 		m.tokens[kind] = m.Mint(t, in).Token
 	}
 	return m, clock
+}
+
+// trace has spans sent to a collector that keeps them.
+func (m *mine) trace() {
+	m.t.Helper()
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(m.spans, r.Body) }))
+	m.t.Cleanup(collector.Close)
+	m.t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	var err error
+	if m.tracing, err = tracing.New(m.t.Context(), "dev"); err != nil {
+		m.t.Fatal(err)
+	}
 }
 
 // sent is a request with a canary in it.

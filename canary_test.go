@@ -108,6 +108,7 @@ func TestAPlantedCredentialComesBackNowhere(t *testing.T) {
 			t.Errorf("only %d answers were looked at", m.answers)
 		}
 		m.sweepRecord()
+		m.sweepTelemetry()
 	})
 }
 
@@ -123,7 +124,7 @@ func (m *mine) rotated(turn *int) []canary {
 }
 
 // headers are those that a server might make something of.
-var plantedHeaders = []string{"X-Request-Id", "X-Forwarded-For", "User-Agent", "Accept", "Content-Type", "Content-Encoding", "Cookie", "Idempotency-Key",
+var plantedHeaders = []string{"X-Request-Id", "X-Forwarded-For", "User-Agent", "Accept", "Content-Type", "Content-Encoding", "Cookie", "Idempotency-Key", "Traceparent", "Tracestate", "Baggage",
 	"Origin", "Host", "Authorization", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name", "Mcp-Session-Id", "Last-Event-Id", "Referer", "If-Match", "X-Actor"}
 
 func (m *mine) sweepREST() {
@@ -322,4 +323,27 @@ func (m *mine) sweepRecord() {
 	for line := range strings.Lines(m.log.String()) {
 		m.holdsNone("the log", line, m.canaries...)
 	}
+}
+
+// sweepTelemetry looks at what is told to whoever watches the server: a scrape, and
+// what was sent to a collector of traces.
+func (m *mine) sweepTelemetry() {
+	text, err := m.metrics.Text(m.t.Context())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if !strings.Contains(string(text), `reeve_calls_total{action="operator_state"`) {
+		m.t.Error("no call was counted: the sweep is blind")
+	}
+	m.holdsNone("a scrape", string(text), m.canaries...)
+	if series := strings.Count(string(text), "\nreeve_calls_total{"); series > 600 {
+		m.t.Errorf("what callers wrote made %d series of one metric", series)
+	}
+	if err := m.tracing.Close(m.t.Context()); err != nil {
+		m.t.Fatal(err)
+	}
+	if !strings.Contains(m.spans.String(), "operator_state") {
+		m.t.Error("no span was sent: the sweep is blind")
+	}
+	m.holdsNone("the spans", m.spans.String(), m.canaries...)
 }

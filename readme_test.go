@@ -86,11 +86,18 @@ func transcript(t *testing.T, page string) []step {
 	return out
 }
 
-func TestTheTranscriptOfTheREADMEIsWhatHappens(t *testing.T) {
+func TestTheTranscriptsAreWhatHappens(t *testing.T) {
+	for _, page := range []string{"README.md", "docs/operation.md"} {
+		t.Run(page, func(t *testing.T) { replay(t, page) })
+	}
+}
+
+// replay runs every command of a page in an empty folder, one after the other.
+func replay(t *testing.T, page string) {
 	for _, tool := range []string{"bash", "curl", "jq"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			if os.Getenv("CI") == "true" {
-				t.Fatalf("%s is needed to replay the README", tool)
+				t.Fatalf("%s is needed to replay %s", tool, page)
 			}
 			t.Skipf("%s is not installed", tool)
 		}
@@ -99,7 +106,7 @@ func TestTheTranscriptOfTheREADMEIsWhatHappens(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", bin+string(filepath.Separator), "./cmd/reeve").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	steps := transcript(t, "README.md")
+	steps := transcript(t, page)
 	const mark = "\x1e" // between the outputs of two commands
 	var script strings.Builder
 	script.WriteString("trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT\n")
@@ -125,7 +132,7 @@ func TestTheTranscriptOfTheREADMEIsWhatHappens(t *testing.T) {
 			t.Fatalf("the script ended before: %s", s.command)
 		}
 		if !looksLike(s.want, got[i]) {
-			t.Errorf("$ %sprints\n%s\nthe README says\n%s\n%s", s.command, got[i], s.want, stderr.String())
+			t.Errorf("$ %sprints\n%s\n%s says\n%s\n%s", s.command, got[i], page, s.want, stderr.String())
 		}
 	}
 }

@@ -36,12 +36,17 @@ func (op *Operator) Credentials(ctx context.Context, account string) ([]Credenti
 	}
 	out := make([]Credential, 0, len(rows))
 	for _, r := range rows {
-		p := r.principal(core.ViaLibrary)
-		out = append(out, Credential{ID: r.UID, Principal: p.ID(), Kind: r.Kind, Name: r.Name, Project: r.Project,
-			Scopes: p.Scopes(), InstanceID: r.InstanceID, CreatedAt: core.FromMicros(r.CreatedAt),
-			ExpiresAt: core.FromMicros(r.ExpiresAt), RevokedAt: optionalTime(r.RevokedAt), LastUsedAt: optionalTime(r.LastUsedAt)})
+		out = append(out, r.told())
 	}
 	return out, nil
+}
+
+// told is what may be told of a credential.
+func (r credentialRow) told() Credential {
+	p := r.principal(core.ViaLibrary)
+	return Credential{ID: r.UID, Principal: p.ID(), Kind: r.Kind, Name: r.Name, Project: r.Project,
+		Scopes: p.Scopes(), InstanceID: r.InstanceID, CreatedAt: core.FromMicros(r.CreatedAt),
+		ExpiresAt: core.FromMicros(r.ExpiresAt), RevokedAt: optionalTime(r.RevokedAt), LastUsedAt: optionalTime(r.LastUsedAt)}
 }
 
 // RevokeCredential takes a credential back, named by its id or as kind:name. It holds from the next look at the database, in every process.

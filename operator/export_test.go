@@ -23,7 +23,7 @@ func (op *Operator) Questions(project int64) map[string]func(context.Context, Qu
 	ask := func(f func(context.Context, core.Tx) error) func(context.Context, Querier) error {
 		return func(ctx context.Context, q Querier) error { return f(ctx, op.db.Foreign(q)) }
 	}
-	return map[string]func(context.Context, Querier) error{
+	out := map[string]func(context.Context, Querier) error{
 		"what waits": ask(func(ctx context.Context, tx core.Tx) error {
 			var rows []intentRow
 			return tx.Select(ctx, &rows, waitingQuery, project, tx.Micros(), 100)
@@ -99,7 +99,22 @@ func (op *Operator) Questions(project int64) map[string]func(context.Context, Qu
 			_, err := withResponses(ctx, tx, Intent{ID: 5})
 			return err
 		}),
+		"the notices that are queued": ask(func(ctx context.Context, tx core.Tx) error {
+			_, _, err := queue(ctx, tx, noticesQueue)
+			return err
+		}),
+		"the rows without a seal": ask(func(ctx context.Context, tx core.Tx) error {
+			_, _, err := queue(ctx, tx, unsealedQueue)
+			return err
+		}),
 	}
+	for _, c := range backlogCounts {
+		out["a count of "+c.from] = ask(func(ctx context.Context, tx core.Tx) error {
+			var n int64
+			return tx.Get(ctx, &n, countOf(c.from), backlogMost)
+		})
+	}
+	return out
 }
 
 // Hurry makes an act wait no longer than this for a seal that somebody else has to make.

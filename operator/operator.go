@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/reeve-go/reeve/gate"
@@ -49,6 +48,11 @@ type Options struct {
 	// nothing. It is for who has to stop something while the key cannot be had.
 	Keyless bool
 
+	// Moved, if it is set, is told of every move of an intent that this process
+	// committed in a transaction of its own; from is empty where the intent was
+	// recorded. It must be quick and safe for concurrent use.
+	Moved func(from, to Status)
+
 	keyLost bool // the registered key's file is lost: put another in its place
 }
 
@@ -79,7 +83,7 @@ func OpenPostgres(ctx context.Context, url string, opts *Options) (*Operator, er
 
 // Open opens whichever database where names: a postgres:// URL, else a folder.
 func Open(ctx context.Context, where string, opts *Options) (*Operator, error) {
-	if strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://") {
+	if isPostgres(where) {
 		return OpenPostgres(ctx, where, opts)
 	}
 	return OpenDir(ctx, where, opts)
@@ -110,6 +114,9 @@ func newOperator(ctx context.Context, db *core.DB, o Options) (*Operator, error)
 		o.AuditKey = ""
 	}
 	db.Patience = o.Patience
+	if o.Moved != nil {
+		db.Moved = func(from, to string) { o.Moved(Status(from), Status(to)) }
+	}
 	op := &Operator{db: db, policies: &policies{fixed: o.Policy}, log: o.Logger, pending: o.Pending, granted: o.Granted, changes: newSignal(), stopped: newStopper(),
 		seals: &sealer{file: o.AuditKey}}
 	if err := op.openAuditKey(ctx, o.keyLost); err != nil {
@@ -125,10 +132,14 @@ func (op *Operator) Close() error { return op.db.Close() }
 // and makes later ones answer at once: what a server calls when it drains.
 func (op *Operator) StopWaiting() { op.stopped.stop() }
 
-// Ping says whether the database answers, and whether every account's policy can be read.
+// Ping says whether the database answers, has a schema that this program knows, and
+// whether every account's policy can be read.
 func (op *Operator) Ping(ctx context.Context) error {
 	if err := op.db.Ping(ctx); err != nil {
 		return err
+	}
+	if err := sqlstore.Current(ctx, op.db); err != nil {
+		return err // a newer program came: what this one writes it may misread
 	}
 	return op.readable(ctx) // without a policy nothing can be judged
 }

@@ -57,6 +57,13 @@ func TestWhatIsAskedOftenReadsAnIndexAndNeverAWholeTable(t *testing.T) {
 			"the record of an intent":            {"reeve_audit_intent"},
 			"the decisions of an intent":         {"reeve_decisions_intent"},
 			"the responses to an intent":         {"reeve_comments_intent"},
+			"the notices that are queued":        {"reeve_outbox_due"},
+			"the rows without a seal":            {"reeve_audit_unsealed"},
+			"a count of reeve_intents where status = 'pending_approval'":       {"reeve_intents_waiting"},
+			"a count of reeve_intents where status = 'unknown'":                {"reeve_intents_waiting"},
+			"a count of reeve_intents where status in ('approved', 'allowed')": {"reeve_intents_ready", "reeve_intents_lapsing"},
+			"a count of reeve_intents where status = 'executing'":              {"reeve_intents_leased"},
+			"a count of reeve_parked where status = 'pending'":                 {"reeve_parked_"},
 		}
 		asked := w.Questions(w.Agent.ProjectID())
 		for name, indexes := range want {
@@ -100,6 +107,10 @@ func crowd(t *testing.T, w *operatortest.World, db *sql.DB, store string) {
 		in, _ := m.at(t, status)
 		execute(t, db, `insert into reeve_intents (original, `+list+`) select 0, `+list+` from reeve_intents, `+series+` where id = $1 and i < $2`, in.ID, n)
 	}
+	execute(t, db, `insert into reeve_outbox (account_id, project_id, topic, message_key, payload, created_at, next_at, delivered_at)
+		select 1, 1, 'x', 'crowd ' || i, '', i, i, 1 from `+series)
+	execute(t, db, `insert into reeve_parked (account_id, project_id, tool, arguments, principal, credential_id, digest, title, status, expires_at, created_at, updated_at)
+		select 1, 1, 'x', '{}', 'x', 1, 'd', '', 'expired', i, i, i from `+series)
 	execute(t, db, `update reeve_intents set type = 'note'`) // as good as everybody's
 	execute(t, db, `analyze`)
 }
@@ -122,7 +133,7 @@ func usesOneOf(plan string, indexes []string) bool {
 }
 
 // ofAQuery is a pass over what the statement itself made, and no table.
-var ofAQuery = regexp.MustCompile(`SCAN (batch|oldest|\(subquery-\d+\))\s*$`)
+var ofAQuery = regexp.MustCompile(`SCAN (batch|oldest|q|\(subquery-\d+\))\s*$`)
 
 // readsATable finds a pass over a table without an index, or a sort of what an
 // index would have given in order.

@@ -21,6 +21,7 @@ type schedule interface {
 	Authenticate(context.Context, powers.Presented) (powers.Caller, *powers.Answer)
 	Permit(context.Context, powers.Caller, *powers.Tool) *powers.Answer
 	PermitAct(context.Context, powers.Caller, *powers.Act) *powers.Answer
+	PermitOther(context.Context, powers.Caller, string, []operator.Kind, []operator.Scope) *powers.Answer
 	CallRoute(context.Context, powers.Caller, string, *powers.Route, []byte) powers.Answer
 	CallAct(context.Context, powers.Caller, *powers.Act, []byte) powers.Answer
 	Refuse(context.Context, powers.Caller, string, error) powers.Answer
@@ -112,6 +113,8 @@ func (a *adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.route = r.URL.Path
 		a.probe(x)
 	case !a.enter(x):
+	case r.URL.Path == metricsPath && a.opts.Metrics != nil:
+		a.metrics(x)
 	case !isCanonical(r.URL.Path):
 		a.notFound(x) // the mux would redirect, and turn a POST into a GET
 	default:

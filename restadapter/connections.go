@@ -31,7 +31,7 @@ type Connections struct {
 
 // Guard sets a server up to be bounded, and gives the listener that it is to serve.
 // It wraps the server's handler and takes its ConnContext, so it comes last.
-func (c Connections) Guard(server *http.Server, l net.Listener) net.Listener {
+func (c Connections) Guard(server *http.Server, l net.Listener) *Guarded {
 	if c.Total <= 0 {
 		c.Total = DefaultConnections
 	}
@@ -53,7 +53,7 @@ func (c Connections) Guard(server *http.Server, l net.Listener) net.Listener {
 		}
 		return ctx
 	}
-	return &guarded{l, g}
+	return &Guarded{l, g}
 }
 
 type heldKey struct{}
@@ -158,14 +158,21 @@ func (g *guard) waits(h *held) {
 	}
 }
 
-// guarded is a listener whose connections are counted.
-type guarded struct {
+// Guarded is a listener whose connections are counted.
+type Guarded struct {
 	net.Listener
 	guard *guard
 }
 
+// Open is how many connections are open now.
+func (l *Guarded) Open() int {
+	l.guard.mu.Lock()
+	defer l.guard.mu.Unlock()
+	return l.guard.open
+}
+
 // Accept waits for a connection that there is room for.
-func (l *guarded) Accept() (net.Conn, error) {
+func (l *Guarded) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if err != nil {

@@ -41,7 +41,7 @@
 //
 // /healthz says that the process lives, /readyz that the database takes writes.
 // Nothing else is answered without a credential, but OPTIONS, which reads
-// nothing.
+// nothing. /metrics, where there is one, takes a person's or a worker's.
 //
 // # The server
 //

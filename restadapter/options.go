@@ -55,6 +55,11 @@ type Options struct {
 	// seconds. Nil: always ready.
 	Ready func(context.Context) error
 
+	// Metrics are the process's figures as Prometheus' text, for GET /metrics: a
+	// person's or a worker's credential with the scope state:read gets them. An
+	// error that is a refusal is told as such. Nil: there is no such address.
+	Metrics func(context.Context) ([]byte, error)
+
 	// Now is the machine's clock, for deadlines and for durations in the log.
 	// It must advance as that clock does. Nil: time.Now.
 	Now func() time.Time

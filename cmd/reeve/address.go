@@ -30,17 +30,17 @@ func onLoopback(address net.Addr) bool {
 }
 
 // occupy takes the address, so that a second server is refused before it makes
-// or changes anything.
-func occupy(listen string) (net.Listener, error) {
-	if _, err := baseURL(listen); err != nil {
-		return nil, err
+// or changes anything. flag is what named it.
+func occupy(flag, listen string) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(listen); err != nil {
+		return nil, usagef("%s is an address and a port, such as %s", flag, defaultListen)
 	}
 	l, err := net.Listen("tcp", listen)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("another program listens on %s already: stop it, or choose another address with --listen", listen)
+		return nil, fmt.Errorf("another program listens on %s already: stop it, or choose another address with %s", listen, flag)
 	case err != nil:
-		return nil, fmt.Errorf("reeve cannot listen on %s (%w): choose another address with --listen", listen, cause(err))
+		return nil, fmt.Errorf("reeve cannot listen on %s (%w): choose another address with %s", listen, cause(err), flag)
 	}
 	return l, nil
 }

@@ -46,6 +46,9 @@ type cli struct {
 	Grant    grantCmd    `cmd:"" help:"Let an agent call the tools that spend, within a limit and until a day."`
 	Policy   policyCmd   `cmd:"" help:"Show the policy, and check a policy file."`
 	Audit    auditCmd    `cmd:"" help:"Export the sealed record, verify one, and keep its key."`
+	Migrate  migrateCmd  `cmd:"" help:"Bring the database's schema up to date, or say where it stands."`
+	Backup   backupCmd   `cmd:"" help:"Copy the embedded database into a file, beside a running server."`
+	Doctor   doctorCmd   `cmd:"" help:"Look over the database, its files and the settings, and say what is wrong."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 }
 

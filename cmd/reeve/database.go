@@ -68,10 +68,14 @@ func (d database) open(ctx context.Context, k *kong.Context, opts *operator.Opti
 	}
 	if where != d.DatabaseURL {
 		if _, err := os.Stat(filepath.Join(where, databaseFile)); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no database in %s: make one with \"reeve serve\" or \"reeve init\", or name another folder with --dir", where)
+			return nil, noDatabase(where)
 		}
 	}
 	return d.at(ctx, where, opts)
+}
+
+func noDatabase(where string) error {
+	return fmt.Errorf("there is no database in %s: make one with \"reeve serve\" or \"reeve init\", or name another folder with --dir", where)
 }
 
 // make opens a database, and makes it where there is none.
@@ -93,14 +97,16 @@ func (d database) at(ctx context.Context, where string, opts *operator.Options) 
 	if errors.As(err, &key) {
 		return nil, err
 	}
-	if err == nil || where == d.DatabaseURL {
-		return op, err
-	}
+	return op, d.unwritable(where, err)
+}
+
+// unwritable tells that a folder cannot be written, if that is what an error is.
+func (d database) unwritable(where string, err error) error {
 	var path *fs.PathError
-	if errors.As(err, &path) || errors.Is(err, syscall.EROFS) {
-		return nil, fmt.Errorf("the folder %s cannot be written (%w): choose another with --dir", where, cause(err))
+	if err != nil && where != d.DatabaseURL && (errors.As(err, &path) || errors.Is(err, syscall.EROFS)) {
+		return fmt.Errorf("the folder %s cannot be written (%w): choose another with --dir", where, cause(err))
 	}
-	return nil, err
+	return err
 }
 
 // cause is the system's own word beneath an error about a file.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/reeve-go/reeve/mcpadapter"
 	"github.com/reeve-go/reeve/operator"
@@ -36,16 +34,18 @@ const (
 
 type serveCmd struct {
 	database    `embed:""`
-	Policy      string   `placeholder:"FILE" help:"Policy file to load at the start, and again whenever its content changes or SIGHUP comes. It holds for every process on the database, and stays when this flag is left out. What would loosen the policy that holds is not loaded until an owner has accepted it: see reeve policy load."`
-	Listen      string   `default:"127.0.0.1:3401" placeholder:"HOST:PORT" help:"Address to listen on, ${default} when left out; port 0 takes a free one."`
-	AllowHost   []string `placeholder:"NAME" help:"A name, besides loopback ones, that requests may be sent to. May be repeated. Needed where --listen is not on loopback."`
-	AllowOrigin []string `placeholder:"ORIGIN" help:"A web origin whose pages may call, as https://app.example. May be repeated."`
-	ToolPrefix  string   `placeholder:"PREFIX" help:"What the names of the MCP tools begin with, as acme_."`
-	Toolsets    []string `placeholder:"NAME,…" help:"Toolsets to serve over MCP beside the operator's own. The account's kit has to have them too."`
-	Rate        float64  `default:"200" placeholder:"N" help:"How many requests a second one principal may make, ${default} when left out, and five times as many at once. 0 is any number. It is this process's own: two servers let through twice as many."`
-	MaxConns    int      `name:"max-connections" default:"1024" placeholder:"N" help:"How many connections are held at once, ${default} when left out. Beyond it the one that has sent nothing whole for the longest is closed."`
-	MaxPerAddr  int      `name:"max-connections-per-address" default:"512" placeholder:"N" help:"How many of them one address may have, ${default} when left out. Behind a proxy, every caller has the proxy's."`
-	Notify      string   `placeholder:"HOOK" help:"Tell somebody that something waits: exec:COMMAND or http:URL, given the notice as JSON."`
+	Policy      string        `placeholder:"FILE" help:"Policy file to load at the start, and again whenever its content changes or SIGHUP comes. It holds for every process on the database, and stays when this flag is left out. What would loosen the policy that holds is not loaded until an owner has accepted it: see reeve policy load."`
+	Listen      string        `default:"127.0.0.1:3401" placeholder:"HOST:PORT" help:"Address to listen on, ${default} when left out; port 0 takes a free one."`
+	AllowHost   []string      `placeholder:"NAME" help:"A name, besides loopback ones, that requests may be sent to. May be repeated. Needed where --listen is not on loopback."`
+	AllowOrigin []string      `placeholder:"ORIGIN" help:"A web origin whose pages may call, as https://app.example. May be repeated."`
+	ToolPrefix  string        `placeholder:"PREFIX" help:"What the names of the MCP tools begin with, as acme_."`
+	Toolsets    []string      `placeholder:"NAME,…" help:"Toolsets to serve over MCP beside the operator's own. The account's kit has to have them too."`
+	Rate        float64       `default:"200" placeholder:"N" help:"How many requests a second one principal may make, ${default} when left out, and five times as many at once. 0 is any number. It is this process's own: two servers let through twice as many."`
+	MaxConns    int           `name:"max-connections" default:"1024" placeholder:"N" help:"How many connections are held at once, ${default} when left out. Beyond it the one that has sent nothing whole for the longest is closed."`
+	MaxPerAddr  int           `name:"max-connections-per-address" default:"512" placeholder:"N" help:"How many of them one address may have, ${default} when left out. Behind a proxy, every caller has the proxy's."`
+	Metrics     string        `name:"metrics-listen" placeholder:"HOST:PORT" help:"A second address, for /metrics alone and without a credential; there is none when left out. A worker's or a person's credential gets /metrics from the first one."`
+	DrainDelay  time.Duration `placeholder:"TIME" help:"How long requests are still taken after SIGINT or SIGTERM while /readyz says 503, for a proxy to notice; none when left out."`
+	Notify      string        `placeholder:"HOOK" help:"Tell somebody that something waits: exec:COMMAND or http:URL, given the notice as JSON."`
 }
 
 func (*serveCmd) Help() string {
@@ -56,7 +56,7 @@ func (*serveCmd) Help() string {
     reeve serve --notify 'exec:jq -r .payload.title | mail -s "Something waits" you@example.com'
     REEVE_DATABASE_URL=postgres://reeve@db/reeve reeve serve
 
-Any number of servers may run on one database. On PostgreSQL each needs a copy of the audit key, which the first one makes in ./reeve-data/audit.key, or --audit-key. SIGINT and SIGTERM stop it once what is under way has been answered.`
+Any number of servers may run on one database. On PostgreSQL each needs a copy of the audit key, which the first one makes in ./reeve-data/audit.key, or --audit-key. SIGINT and SIGTERM stop it once what is under way has been answered. Traces are sent where the environment names a collector, as OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318.`
 }
 
 func (s *serveCmd) Run(k *kong.Context, c console) error {
@@ -89,22 +89,31 @@ func (s *serveCmd) serve(ctx context.Context, k *kong.Context, c console) error 
 	if s.MaxConns < 1 || s.MaxPerAddr < 1 {
 		return usagef("--max-connections and --max-connections-per-address are 1 or more")
 	}
+	if s.DrainDelay < 0 || s.DrainDelay > longestDrain {
+		return usagef("--drain-delay is from 0s to %s", longestDrain)
+	}
 	notify, err := notifyHook(s.Notify)
 	if err != nil {
 		return err
 	}
-	listener, err := occupy(s.Listen)
+	log := slog.New(slog.NewJSONHandler(c.err, nil))
+	watched, err := s.watch(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer watched.close()
+	listener, err := occupy("--listen", s.Listen)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
 	s.AuditKey = s.keyFile(k)
-	op, err := s.make(ctx, k, &operator.Options{Logger: slog.New(slog.NewJSONHandler(c.err, nil))})
+	op, err := s.make(ctx, k, &operator.Options{Logger: log, Moved: watched.metrics.Moved})
 	if err != nil {
 		return err
 	}
 	defer op.Close()
-	server, schedule, err := s.server(op)
+	server, schedule, err := s.server(op, watched)
 	if err != nil {
 		return err
 	}
@@ -131,11 +140,13 @@ func (s *serveCmd) serve(ctx context.Context, k *kong.Context, c console) error 
 		}
 	}
 	s.warn(c, op.Logger(), listener.Addr())
+	s.sayMetrics(c, watched)
 	key, public := op.AuditKey()
 	fmt.Fprintf(c.out, "The record is sealed by %s (%s).\n", public, visibleLine(key))
 	fmt.Fprintf(c.out, "reeve is ready on %s (MCP at /mcp, REST at /v1, %s in %s, audit key in %s)\n", url, op.Database(), s.named(where), visibleLine(key))
 	bounded := restadapter.Connections{Total: s.MaxConns, PerAddress: s.MaxPerAddr}.Guard(server, listener)
-	return s.until(ctx, op, schedule, server, bounded, notify, file)
+	watched.metrics.Watch(op, bounded.Open)
+	return s.until(ctx, &running{op: op, schedule: schedule, server: server, listener: bounded, notify: notify, watched: watched, policy: file})
 }
 
 // policyFile is the file of --policy, nil where none was named.
@@ -182,22 +193,23 @@ func reachable(listen string, l net.Listener) (string, error) {
 }
 
 // server puts both faces of one schedule behind one address.
-func (s *serveCmd) server(op *operator.Operator) (*http.Server, *powers.Schedule, error) {
+func (s *serveCmd) server(op *operator.Operator, w *watched) (*http.Server, *powers.Schedule, error) {
 	schedule, err := scheduleOf(op, s.Toolsets, powers.Limits{Rate: s.Rate, StrangerRate: strangerRate, StrangerBurst: strangerBurst})
 	if err != nil {
 		return nil, nil, err
 	}
+	schedule = schedule.WithObserver(w.call)
 	mcp, err := mcpadapter.New(schedule, &mcpadapter.Options{Version: versionText(), ToolPrefix: s.ToolPrefix, Logger: op.Logger(),
 		AllowedHosts: s.AllowHost, AllowedOrigins: s.AllowOrigin})
 	if err != nil {
 		return nil, nil, err
 	}
 	rest, err := restadapter.New(schedule, &restadapter.Options{Version: versionText(), Logger: op.Logger(),
-		AllowedHosts: s.AllowHost, AllowedOrigins: s.AllowOrigin, Ready: op.Ping})
+		AllowedHosts: s.AllowHost, AllowedOrigins: s.AllowOrigin, Ready: w.ready(op), Metrics: w.metrics.Text})
 	if err != nil {
 		return nil, nil, err
 	}
-	server := restadapter.Server(s.Listen, faces(mcp, rest))
+	server := restadapter.Server(s.Listen, w.around(faces(mcp, rest)))
 	server.ErrorLog = slog.NewLogLogger(op.Logger().Handler(), slog.LevelWarn)
 	server.RegisterOnShutdown(op.StopWaiting)
 	return server, schedule, nil
@@ -252,52 +264,4 @@ func (s *serveCmd) warn(c console, log *slog.Logger, address net.Addr) {
 		fmt.Fprintln(c.out, "WARNING: Without --allow-host NAME, requests that are sent to any name but this machine's own loopback ones are refused.")
 	}
 	log.Warn("listening beyond loopback without TLS", "address", address.String(), "allowed_hosts", s.AllowHost)
-}
-
-// until runs the server, and what keeps the record true beside it, until ctx
-// ends; then it drains.
-func (s *serveCmd) until(ctx context.Context, op *operator.Operator, schedule *powers.Schedule, server *http.Server, l net.Listener, notify *hook.Hook, file *policyFile) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			return fmt.Errorf("the server stopped: %w", err)
-		}
-		return nil
-	})
-	group.Go(func() error {
-		<-ctx.Done()
-		return drain(ctx, op.Logger(), server)
-	})
-	group.Go(func() error {
-		op.Tend(ctx, tendEvery)
-		return nil
-	})
-	group.Go(func() error {
-		schedule.Tend(ctx, tendEvery)
-		return nil
-	})
-	if file != nil {
-		watched := make(chan struct{})
-		defer func() { <-watched }()
-		// Not in the group: a graph of calls would take what a tool starts in a group
-		// of its own for this.
-		go func() { defer close(watched); file.watchUntil(ctx) }()
-	}
-	if notify != nil {
-		group.Go(func() error { return op.Relay(ctx, notify.Notify) })
-	}
-	return group.Wait()
-}
-
-// drain lets what is under way be answered, and cuts off what takes too long.
-func drain(ctx context.Context, log *slog.Logger, server *http.Server) error {
-	log.Info("stopping")
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWithin)
-	defer cancel()
-	err := server.Shutdown(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		log.Warn("some requests were cut off", "after", drainWithin.String())
-		return server.Close()
-	}
-	return err
 }

@@ -46,6 +46,15 @@ func (w *workCmd) Run(k *kong.Context, c console) error {
 	if err != nil {
 		return err
 	}
+	traces, err := traced(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer closeTracing(traces, log)
+	for name, h := range handlers {
+		h.Run = traces.Job(h.Run)
+		handlers[name] = h
+	}
 	op, err := w.open(ctx, k, &operator.Options{Logger: log})
 	if err != nil {
 		return err

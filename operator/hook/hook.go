@@ -55,6 +55,7 @@ type Hook struct {
 type transport interface {
 	send(ctx context.Context, m message) (outcome string, err error)
 	patience() time.Duration // how long a job may take; 0: no bound
+	reach(ctx context.Context) error
 }
 
 // message is what a hook is given.

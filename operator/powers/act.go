@@ -110,10 +110,14 @@ func byWorker[In, Out any](spec ActSpec, f func(*operator.Operator, context.Cont
 // CallAct runs one act, whole: kind, then scope, then the arguments' form, then
 // the act. It never panics and never returns a bare error.
 func (s *Schedule) CallAct(ctx context.Context, c Caller, a *Act, raw []byte) Answer {
+	return s.observed(ctx, c, a.Name, func() Answer { return s.callAct(ctx, c, a, raw) })
+}
+
+func (s *Schedule) callAct(ctx context.Context, c Caller, a *Act, raw []byte) Answer {
 	if gone := s.stillThere(ctx, c, a.Name); gone != nil {
 		return *gone
 	}
-	if refused := s.PermitAct(ctx, c, a); refused != nil {
+	if refused := s.permitAct(ctx, c, a); refused != nil {
 		return *refused
 	}
 	ctx, digest := withCall(ctx, c, a.Name, raw)

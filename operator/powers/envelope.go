@@ -23,6 +23,8 @@ type Answer struct {
 	Reason     operator.Reason
 
 	Replayed bool // it is the answer of an earlier call with the same idempotency key
+
+	intent int64 // the intent that it is about; 0: of none
 }
 
 // envelope is a refusal as it is written. No result uses any of these names, so
@@ -90,7 +92,7 @@ var writing = json.JoinOptions(jsontext.WithIndent("  "), json.Deterministic(tru
 
 func success(out any) (Answer, error) {
 	body, err := json.Marshal(out, writing)
-	return Answer{JSON: body, OK: true, Status: 200}, err
+	return Answer{JSON: body, OK: true, Status: 200, intent: aboutIntent(out)}, err
 }
 
 // refusalAnswer renders a refusal. names puts a tool's name as this caller's
@@ -117,6 +119,7 @@ func refusalAnswer(r *core.Refusal, action string, repeat repeats, names func(st
 		out.RetryAfter = max(out.RetryAfter, step.RetryAfter)
 	}
 	out.Challenge = challenge(info, r)
+	out.intent, _ = r.Details["intent_id"].(int64)
 	// It has nothing in it that has no JSON: the details were held to that, and a
 	// text that is not UTF-8 is repaired rather than left unanswered.
 	out.JSON, _ = json.Marshal(e, writing, jsontext.AllowInvalidUTF8(true))

@@ -27,14 +27,16 @@ func (s *Schedule) once(ctx context.Context, c Caller, action string, request []
 		return f(ctx)
 	}
 	call := core.KeyedCall{Key: key, Request: core.SHA256Hex([]byte(action + "\n" + argsDigest(request)))}
+	intent := int64(0)
 	got, err := s.op.Once(ctx, c.Principal, call, func(joint context.Context) (core.KeyedAnswer, error) {
 		a, err := f(joint)
+		intent = a.intent
 		return core.KeyedAnswer{JSON: a.JSON, Status: a.Status}, err
 	})
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{JSON: got.JSON, OK: true, Status: got.Status, Replayed: got.Replayed}, nil
+	return Answer{JSON: got.JSON, OK: true, Status: got.Status, Replayed: got.Replayed, intent: intent}, nil
 }
 
 // counted is what of a tool's arguments says whether a call is the same one: all of

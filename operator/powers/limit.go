@@ -248,7 +248,7 @@ func (s *Schedule) tell(ctx context.Context, all bool) {
 // Admit refuses a caller that makes too many requests, for what an adapter answers
 // without calling anything. Calls of tools and acts are held up by themselves.
 func (s *Schedule) Admit(ctx context.Context, c Caller, action string) *Answer {
-	return s.heldUp(ctx, c, action)
+	return s.observedRefusal(ctx, c, action, s.heldUp(ctx, c, action))
 }
 
 // brakes says whether an action stops something.

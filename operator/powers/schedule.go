@@ -28,15 +28,16 @@ const (
 // Schedule is the table bound to one Operator. It is immutable and safe for
 // concurrent use.
 type Schedule struct {
-	op      *operator.Operator
-	tools   []*Tool
-	byName  map[string]*Tool
-	acts    []*Act
-	all     receivers
-	decoder *strict.Decoder
-	reread  *Tool
-	overMCP []Toolset // served over MCP beside those that always are
-	limits  *limits
+	op       *operator.Operator
+	tools    []*Tool
+	byName   map[string]*Tool
+	acts     []*Act
+	all      receivers
+	decoder  *strict.Decoder
+	reread   *Tool
+	overMCP  []Toolset // served over MCP beside those that always are
+	limits   *limits
+	observer Observer // nil: nobody is told
 }
 
 // New binds the table to an Operator. An error is a mistake in the table.
@@ -204,6 +205,10 @@ func (s *Schedule) Call(ctx context.Context, c Caller, tool string, raw []byte) 
 // CallRoute is Call through one of the tool's routes, whose answer may be a part
 // of the tool's.
 func (s *Schedule) CallRoute(ctx context.Context, c Caller, tool string, route *Route, raw []byte) Answer {
+	return s.observed(ctx, c, s.known(tool), func() Answer { return s.callRoute(ctx, c, tool, route, raw) })
+}
+
+func (s *Schedule) callRoute(ctx context.Context, c Caller, tool string, route *Route, raw []byte) Answer {
 	t := s.byName[tool]
 	if t == nil || !s.served(t, c.Face) {
 		return s.refuseDigest(ctx, c, unknownName(tool), argsDigest(raw), core.Refuse(core.ReasonUnknownTool, "There is no tool of that name here."))
@@ -257,12 +262,22 @@ func (s *Schedule) abandoned(c Caller, action string) Answer {
 // then kit, then scope. A non-nil Answer is the refusal, already recorded; it is counted
 // without the arguments, which had no part in it. Call judges all of it again.
 func (s *Schedule) Permit(ctx context.Context, c Caller, t *Tool) *Answer {
-	c, err := s.admit(ctx, c, t, false)
-	return s.permit(ctx, c, t.Name, err)
+	admitted, err := s.admit(ctx, c, t, false)
+	return s.observedRefusal(ctx, c, t.Name, s.permit(ctx, admitted, t.Name, err))
 }
 
 // PermitAct is Permit for an act.
 func (s *Schedule) PermitAct(ctx context.Context, c Caller, a *Act) *Answer {
+	return s.observedRefusal(ctx, c, a.Name, s.permitAct(ctx, c, a))
+}
+
+// PermitOther is Permit for what an adapter answers beside the tables, under a word
+// of its own.
+func (s *Schedule) PermitOther(ctx context.Context, c Caller, action string, kinds []operator.Kind, scopes []operator.Scope) *Answer {
+	return s.observedRefusal(ctx, c, action, s.permit(ctx, c, action, permits(c.Principal, kinds, scopes)))
+}
+
+func (s *Schedule) permitAct(ctx context.Context, c Caller, a *Act) *Answer {
 	return s.permit(ctx, c, a.Name, permits(c.Principal, a.Kinds, a.Scopes))
 }
 
@@ -333,14 +348,14 @@ func argsDigest(raw []byte) string {
 // the record. action is a word of the adapter's own or a tool's name, never the
 // caller's text.
 func (s *Schedule) Refuse(ctx context.Context, c Caller, action string, err error) Answer {
-	return s.refuseDigest(ctx, c, action, "", err)
+	return s.observed(ctx, c, action, func() Answer { return s.refuseDigest(ctx, c, action, "", err) })
 }
 
 // RefuseCall is Refuse for a call whose arguments the adapter has, and could not
 // even hand on. Like every other refusal it is counted with them, so that three
 // different mistakes are not taken for one that is repeated.
 func (s *Schedule) RefuseCall(ctx context.Context, c Caller, action string, raw []byte, err error) Answer {
-	return s.refuseDigest(ctx, c, action, argsDigest(raw), err)
+	return s.observed(ctx, c, action, func() Answer { return s.refuseDigest(ctx, c, action, argsDigest(raw), err) })
 }
 
 // recordWithin bounds how long the record of a refusal may take. It is written

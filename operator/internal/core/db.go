@@ -36,6 +36,7 @@ type Tx struct {
 	now     time.Time
 	after   *[]func()
 	audited *Audited // nil in a transaction that belongs to somebody else
+	moved   func(from, to string)
 }
 
 // Now is the moment of the transaction, the same for every row it writes.
@@ -53,6 +54,13 @@ func (tx Tx) Dialect() Dialect { return tx.dialect }
 func (tx Tx) AfterCommit(f func()) {
 	if tx.after != nil {
 		*tx.after = append(*tx.after, f)
+	}
+}
+
+// tellMoved tells of an intent's move once it is committed.
+func (tx Tx) tellMoved(from, to string) {
+	if tx.moved != nil && to != "" {
+		tx.AfterCommit(func() { tx.moved(from, to) })
 	}
 }
 
@@ -131,6 +139,8 @@ type DB struct {
 	Writable func(context.Context) error
 	// ProbeEvery is how often, at most, Ping tries that; 0: a second.
 	ProbeEvery time.Duration
+	// Moved, if it is set, is told of every move of an intent once it is committed.
+	Moved func(from, to string)
 	// Pinned is a connection that is kept open until the end, if one is.
 	Pinned io.Closer
 
@@ -230,7 +240,7 @@ func (db *DB) tryTx(ctx context.Context, w wait, f func(Tx) error) error {
 	// A panic in f unwinds through here: its transaction must not survive it.
 	defer sqlTx.Rollback()
 	var after []func()
-	tx := Tx{q: sqlTx, dialect: db.Dialect, now: db.now(), after: &after, audited: new(Audited)}
+	tx := Tx{q: sqlTx, dialect: db.Dialect, now: db.now(), after: &after, audited: new(Audited), moved: db.Moved}
 	if err := f(tx); err != nil {
 		return err
 	}

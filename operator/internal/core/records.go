@@ -78,6 +78,9 @@ func (tx Tx) AuditID(ctx context.Context, a AuditRow) (id int64, err error) {
 	if err == nil && tx.audited != nil {
 		*tx.audited = Audited{Account: a.AccountID, ID: id}
 	}
+	if err == nil {
+		tx.tellMoved(a.StatusFrom, a.StatusTo)
+	}
 	return id, err
 }
 

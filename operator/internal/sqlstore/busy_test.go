@@ -2,8 +2,11 @@ package sqlstore_test
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
+	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -147,8 +150,26 @@ func TestAPostgreSQLThatTakesNoWritesIsNotReady(t *testing.T) {
 	if err := mustOpen(t, where).Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := mustOpen(t, where+"&default_transaction_read_only=on").Ping(t.Context()); !errors.Is(err, core.ErrReadOnly) {
+	db := operatortest.Database(t, where)
+	reader := "reeve_test_reader_" + strings.ToLower(rand.Text())
+	execute(t, db, `create role `+reader+` login`, `grant usage on schema public to `+reader, `grant select on all tables in schema public to `+reader)
+	t.Cleanup(func() { execute(t, db, `drop owned by `+reader, `drop role `+reader) })
+	as, err := url.Parse(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	as.User = url.User(reader)
+	if err := mustOpen(t, as.String()).Ping(t.Context()); !errors.Is(err, core.ErrReadOnly) {
 		t.Errorf("%v", err)
+	}
+}
+
+func execute(t *testing.T, db *sql.DB, queries ...string) {
+	t.Helper()
+	for _, q := range queries {
+		if _, err := db.Exec(q); err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
 	}
 }
 

@@ -111,10 +111,11 @@ func patiently(ctx context.Context, file string, open func() error) error {
 
 // sqliteDSN sets the pragmas on every connection that the pool ever opens.
 func sqliteDSN(file, txlock, more string) string {
-	path := (&url.URL{Path: file}).EscapedPath()
-	return "file:" + path + "?_txlock=" + txlock +
+	return sqlitePath(file) + "?_txlock=" + txlock +
 		"&_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=foreign_keys(1)" + more
 }
+
+func sqlitePath(file string) string { return "file:" + (&url.URL{Path: file}).EscapedPath() }
 
 func checkSQLiteVersion(ctx context.Context, db *sqlx.DB) error {
 	var text string
@@ -134,6 +135,18 @@ func checkSQLiteVersion(ctx context.Context, db *sqlx.DB) error {
 // OpenPostgres opens a PostgreSQL database by its URL. Any number of processes
 // may share one.
 func OpenPostgres(ctx context.Context, rawURL string, clock core.Clock) (*core.DB, error) {
+	db, err := reachPostgres(ctx, rawURL, clock)
+	if err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, db, embedded, postgresSpelling, postgresLock); err != nil {
+		return nil, errors.Join(core.Explain("", err), db.Close())
+	}
+	db.Writable = takesWrites(db)
+	return db, nil
+}
+
+func reachPostgres(ctx context.Context, rawURL string, clock core.Clock) (*core.DB, error) {
 	pool, err := sqlx.Open("postgres", rawURL)
 	if err != nil {
 		return nil, fmt.Errorf("database URL: %w", withoutSecret(err, rawURL))
@@ -145,10 +158,6 @@ func OpenPostgres(ctx context.Context, rawURL string, clock core.Clock) (*core.D
 	if err := pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("reach PostgreSQL: %w", withoutSecret(err, rawURL)), db.Close())
 	}
-	if err := migrate(ctx, db, embedded, postgresSpelling, postgresLock); err != nil {
-		return nil, errors.Join(core.Explain("", err), db.Close())
-	}
-	db.Writable = takesWrites(db)
 	return db, nil
 }
 

@@ -113,17 +113,23 @@ func writable(db *core.DB) func(context.Context) error {
 	}
 }
 
-// takesWrites says whether a PostgreSQL server takes writes: a standby answers,
+// takesWrites says whether a PostgreSQL server takes writes of ours: a standby answers,
 // and does not.
 func takesWrites(db *core.DB) func(context.Context) error {
 	return func(ctx context.Context) error {
-		var readOnly string
-		if err := db.View().Get(ctx, &readOnly, `select current_setting('transaction_read_only')`); err != nil {
-			return err
+		why, err := Unwritable(ctx, db)
+		if err == nil && why != "" {
+			err = &core.Fault{Kind: core.ErrReadOnly, What: "(" + why + ")"}
 		}
-		if readOnly == "on" {
-			return &core.Fault{Kind: core.ErrReadOnly, What: "(a standby, or a user who may only read)"}
-		}
-		return nil
+		return err
 	}
+}
+
+// Unwritable says why a PostgreSQL database takes no writes of ours, "" where it does.
+// What the session's default is says nothing: the driver begins each transaction as one
+// that writes, and the server refuses that for these reasons alone.
+func Unwritable(ctx context.Context, db *core.DB) (why string, err error) {
+	err = db.View().Get(ctx, &why, `select case when pg_is_in_recovery() then 'it is a standby'
+		when not coalesce(has_table_privilege(to_regclass('reeve_audit'), 'insert'), true) then 'this user may only read' else '' end`)
+	return why, err
 }
