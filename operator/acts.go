@@ -5,7 +5,6 @@ import (
 	"crypto/subtle"
 	"database/sql"
 	"errors"
-	"strings"
 
 	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator/internal/core"
@@ -142,7 +141,7 @@ func (op *Operator) approve(ctx context.Context, tx core.Tx, p Person, in ActInp
 		return Intent{}, err
 	}
 	if j.verdict.Effect == gate.Deny {
-		return Intent{}, j.refusal()
+		return Intent{}, j.refusal(nowDenied).With("intent_id", row.ID)
 	}
 	decision, err := decide(ctx, tx, p, row, decisionApproved, in.Note)
 	if err != nil {
@@ -283,7 +282,7 @@ func (op *Operator) close(ctx context.Context, tx core.Tx, p Person, in ActInput
 	n, err := tx.Exec(ctx, `update reeve_intents set status = $1, decision_id = $2, decided_by = $3, decided_at = $4,
 			settled_by = $3, settled_at = $4, updated_at = $4, expires_at = null, outcome = nullif($8, '')
 		where id = $5 and status = $6 and digest = $7`,
-		string(c.to), decision, p.ID(), tx.Micros(), row.ID, string(row.Status), row.Digest, strings.TrimSpace(row.mayHaveActed()))
+		string(c.to), decision, p.ID(), tx.Micros(), row.ID, string(row.Status), row.Digest, row.ended(""))
 	if err := changedOne(n, err); err != nil {
 		return Intent{}, err
 	}

@@ -151,7 +151,7 @@ func (h holding) holds(b bound) bool {
 }
 
 // reservationStates says what becomes of a reservation when its intent moves.
-// What nobody knows the end of stays counted until somebody does.
+// What nobody knows the end of stays counted until somebody does (followedBy).
 var reservationStates = map[Status]string{
 	gate.StatusApproved:   "reserved",
 	gate.StatusAllowed:    "reserved",
@@ -165,9 +165,24 @@ var reservationStates = map[Status]string{
 	gate.StatusSuperseded: "released",
 }
 
+// followedBy is what becomes of a row's reservations when it moves. What ends without
+// a report after a worker had held it may have been spent, however it ends.
+func (r intentRow) followedBy(to Status) string {
+	if r.mayHaveActed(to) {
+		return "held"
+	}
+	return reservationStates[to]
+}
+
 // budgetsFollow moves an intent's reservations along with it, in the transaction
 // that moved it. What is settled or released stays so, whatever comes after.
 func budgetsFollow(ctx context.Context, tx core.Tx, row intentRow, to Status) error {
+	return moveReservations(ctx, tx, row, row.followedBy(to))
+}
+
+// moveReservations says what becomes of what an intent holds, and gives back what is
+// released.
+func moveReservations(ctx context.Context, tx core.Tx, row intentRow, state string) error {
 	if !row.AmountCents.Valid {
 		return nil
 	}
@@ -176,7 +191,6 @@ func budgetsFollow(ctx context.Context, tx core.Tx, row intentRow, to Status) er
 	if err != nil || len(held) == 0 {
 		return err
 	}
-	state := reservationStates[to]
 	if _, err := tx.Exec(ctx, `update reeve_reservations set state = $1, updated_at = $2 where intent_id = $3 and state in ('reserved', 'held')`,
 		state, tx.Micros(), row.ID); err != nil || state != "released" {
 		return err

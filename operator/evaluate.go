@@ -62,12 +62,13 @@ func (j judgement) reserve(ctx context.Context, tx core.Tx, intent int64, a gate
 	return j.holding.reserve(ctx, tx, intent, *a.AmountCents, j.verdict.Budgets)
 }
 
-// refusal is what a person is told who would set going what the policy of now
-// denies. Where money is the reason it says which bound, and how much is left.
-func (j judgement) refusal() error {
+// refusal is what somebody is told who would set going what the policy of now
+// denies. Where money is the reason it says which bound, and how much is left; else
+// it is said in the words denied.
+func (j judgement) refusal(denied string) *Refusal {
 	infos := j.passed()
 	if len(infos) == 0 {
-		return core.Refuse(core.ReasonDenied, "The policy of now denies it.").With("policy_reasons", j.verdict.Texts())
+		return core.Refuse(core.ReasonDenied, "%s", denied).With("policy_reasons", j.verdict.Texts())
 	}
 	return core.Refuse(core.ReasonBudget, "%s", infos[0].sentence()).With("budgets", infos).With("policy_reasons", j.verdict.Texts())
 }
@@ -117,6 +118,9 @@ func (j judgement) exhausted(id string) string {
 	}
 	return said + "."
 }
+
+// nowDenied is the words on what the policy denies as it is.
+const nowDenied = "The policy of now denies it."
 
 // denials are the sentences of what denies.
 func (j judgement) denials() []string {

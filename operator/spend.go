@@ -110,7 +110,7 @@ func (op *Operator) judgeMove(ctx context.Context, tx core.Tx, ws workspace, p P
 			return s, err
 		}
 		if j.verdict.Effect == gate.Deny {
-			return s, j.refusal()
+			return s, j.refusal(nowDenied)
 		}
 		if a.AmountCents == nil {
 			s.uncounted = true

@@ -96,6 +96,7 @@ var (
 	ErrTwin                 error = &Refusal{Reason: core.ReasonTwin}
 	ErrAlreadySettled       error = &Refusal{Reason: core.ReasonAlreadySettled}
 	ErrLapsed               error = &Refusal{Reason: core.ReasonLapsed}
+	ErrMayHaveRun           error = &Refusal{Reason: core.ReasonMayHaveRun}
 	ErrNotYours             error = &Refusal{Reason: core.ReasonNotYours}
 	ErrTransition           error = &Refusal{Reason: core.ReasonTransition}
 	ErrAlreadyApproved      error = &Refusal{Reason: core.ReasonAlreadyApproved}

@@ -70,6 +70,7 @@ const (
 	ReasonNotYours            Reason = "not_yours"
 	ReasonTransition          Reason = "transition_not_allowed"
 	ReasonLapsed              Reason = "window_lapsed"
+	ReasonMayHaveRun          Reason = "may_have_been_carried_out"
 	ReasonStaleToken          Reason = "stale_fencing_token"
 	ReasonSelfApproval        Reason = "own_request"
 	ReasonApproverNotAllowed  Reason = "approver_not_allowed"
@@ -140,6 +141,7 @@ var reasonTable = []ReasonInfo{
 	{ReasonNotYours, LayerState, VerdictDeny, 403, "forbidden", "Only the principal that recorded it, or a person, may do this.", StepEscalateToHuman},
 	{ReasonTransition, LayerState, VerdictDeny, 409, "conflict", "From its present status it cannot go there.", StepReRead},
 	{ReasonLapsed, LayerState, VerdictDeny, 409, "conflict", "Its window is over.", StepReRead},
+	{ReasonMayHaveRun, LayerState, VerdictDeny, 409, "conflict", "Nobody knows whether it was carried out: a person looks it up where it would have had its effect, and goes on from there.", StepEscalateToHuman},
 	{ReasonStaleToken, LayerState, VerdictDeny, 409, "conflict", "Another holder has the lease, or it has lapsed.", StepReRead},
 	{ReasonSelfApproval, LayerState, VerdictDeny, 403, "forbidden", "Somebody else has to approve it.", StepEscalateToHuman},
 	{ReasonApproverNotAllowed, LayerPolicy, VerdictDeny, 403, "forbidden", "The rule names who may approve this.", StepEscalateToHuman},
