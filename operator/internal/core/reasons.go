@@ -153,7 +153,7 @@ var reasonTable = []ReasonInfo{
 	{ReasonLastOwner, LayerState, VerdictDeny, 409, "conflict", "An account keeps at least one owner.", StepEscalateToHuman},
 	{ReasonVersionRace, LayerStore, VerdictUnavailable, 503, "unavailable", "Another write came first; nothing of this one was kept.", StepRetryAfter},
 	{ReasonUnavailable, LayerStore, VerdictUnavailable, 503, "unavailable", "The store could not be reached in time.", StepRetryAfter},
-	{ReasonAuditUnsealed, LayerStore, VerdictUnavailable, 503, "unavailable", "The act was recorded and stands; it takes effect once the record is sealed. Look at it again, and do not repeat it.", StepRetryAfter},
+	{ReasonAuditUnsealed, LayerStore, VerdictUnavailable, 503, "unavailable", "The act was recorded and stands; its row in the record is not sealed yet. An approval is carried out once it is; anything else, a stop above all, holds already. Do not repeat it.", StepRetryAfter},
 	{ReasonInternal, LayerStore, VerdictUnavailable, 503, "unavailable", "A fault of reeve's own; it is in the log under the request's id.", StepRetryAfter},
 }
 
