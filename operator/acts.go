@@ -143,7 +143,7 @@ func (op *Operator) approve(ctx context.Context, tx core.Tx, p Person, in ActInp
 	if j.verdict.Effect == gate.Deny {
 		return Intent{}, j.refusal(nowDenied).With("intent_id", row.ID)
 	}
-	decision, err := decide(ctx, tx, p, row, decisionApproved, in.Note)
+	decision, err := decide(ctx, tx, p, who, row, decisionApproved, in.Note)
 	if err != nil {
 		return Intent{}, err
 	}
@@ -179,7 +179,7 @@ func countVotes(ctx context.Context, tx core.Tx, row intentRow) (votes int64, er
 		Role string `db:"role"`
 	}
 	err = tx.Select(ctx, &roles, `select h.role from reeve_decisions d join reeve_people h on h.id = d.person_id
-		where d.intent_id = $1 and d.status = 'approved' and d.digest = $2 and h.removed_at is null and d.id > h.votes_from`, row.ID, row.Digest)
+		where d.intent_id = $1 and d.status = 'approved' and d.digest = $2 and h.removed_at is null and d.member_from = h.votes_from`, row.ID, row.Digest)
 	from := stored(row.Approvers)
 	for _, r := range roles {
 		if len(from) == 0 || isOneOf(r.Role, from) {
@@ -271,11 +271,11 @@ type closing struct {
 }
 
 func (op *Operator) close(ctx context.Context, tx core.Tx, p Person, in ActInput, c closing) (Intent, error) {
-	_, row, err := op.seen(ctx, tx, p, in, c.late)
+	who, row, err := op.seen(ctx, tx, p, in, c.late)
 	if err != nil {
 		return Intent{}, err
 	}
-	decision, err := decide(ctx, tx, p, row, c.decision, in.Note)
+	decision, err := decide(ctx, tx, p, who, row, c.decision, in.Note)
 	if err != nil {
 		return Intent{}, err
 	}
@@ -293,15 +293,16 @@ func (op *Operator) close(ctx context.Context, tx core.Tx, p Person, in ActInput
 }
 
 // decide writes the board's decision, which is the record of the person's act and
-// is never rewritten. Each person approves an intent once.
-func decide(ctx context.Context, tx core.Tx, p Person, row intentRow, status, note string) (id int64, err error) {
+// is never rewritten. Each person approves an intent once in each time that they are on
+// the list of people; what they approved in an earlier one counts no more.
+func decide(ctx context.Context, tx core.Tx, p Person, who standing, row intentRow, status, note string) (id int64, err error) {
 	if err := checkWords("note", note, 2000); err != nil {
 		return 0, err
 	}
-	err = tx.Get(ctx, &id, `insert into reeve_decisions (project_id, intent_id, title, status, made_by, updated_by, person_id, via, digest, policy_version, note, created_at, updated_at)
-		values ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, $11)
-		on conflict (intent_id, person_id) where status = 'approved' and intent_id is not null do nothing returning id`,
-		row.ProjectID, row.ID, row.Title, status, p.ID(), p.personID, string(p.via), row.Digest, row.PolicyVersion, note, tx.Micros())
+	err = tx.Get(ctx, &id, `insert into reeve_decisions (project_id, intent_id, title, status, made_by, updated_by, person_id, via, digest, policy_version, note, created_at, updated_at, member_from)
+		values ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, $11, $12)
+		on conflict (intent_id, person_id, member_from) where status = 'approved' and intent_id is not null do nothing returning id`,
+		row.ProjectID, row.ID, row.Title, status, p.ID(), p.personID, string(p.via), row.Digest, row.PolicyVersion, note, tx.Micros(), who.VotesFrom)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, row.refuse(core.ReasonAlreadyApproved, "You have approved this already; it needs %d different people.", row.Quorum)
 	}

@@ -163,7 +163,12 @@ func TestOnePersonsApprovalOfOneIntentIsOneRow(t *testing.T) {
 		if err := insert(t, db, "reeve_decisions", vote); err == nil {
 			t.Error("the second vote was accepted")
 		}
-		vote["status"] = "rejected"
+		vote["member_from"] = 1
+		if err := insert(t, db, "reeve_decisions", vote); err != nil {
+			t.Errorf("the vote of somebody who came back: %v", err)
+		}
+		delete(vote, "member_from")
+		vote["id"], vote["status"] = 3, "rejected"
 		if err := insert(t, db, "reeve_decisions", vote); err != nil {
 			t.Errorf("a change of mind: %v", err)
 		}
