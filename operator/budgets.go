@@ -127,10 +127,7 @@ type holding struct {
 // gate found to fit still does.
 func (h holding) reserve(ctx context.Context, tx core.Tx, intent int64, cents gate.Cents, budgets []gate.Budget) error {
 	for i, b := range h.bounds {
-		wanted := slices.ContainsFunc(budgets, func(w gate.Budget) bool {
-			return w.Rule == b.Rule && w.Window == b.Window && w.Currency == b.Currency && w.Each == b.Each
-		})
-		if !wanted || h.holds(b) {
+		if !b.isOf(budgets) || h.holds(b) {
 			continue
 		}
 		if _, err := tx.Exec(ctx, `insert into reeve_reservations (intent_id, budget_id, cents, state, created_at, updated_at)
@@ -142,6 +139,42 @@ func (h holding) reserve(ctx context.Context, tx core.Tx, intent int64, cents ga
 		}
 	}
 	return nil
+}
+
+// isOf says that a bound is that of one of some budgets.
+func (b bound) isOf(budgets []gate.Budget) bool {
+	return slices.ContainsFunc(budgets, func(w gate.Budget) bool {
+		return w.Rule == b.Rule && w.Window == b.Window && w.Currency == b.Currency && w.Each == b.Each
+	})
+}
+
+// ahead is money that actions of the same move take of budgets, before any of them is
+// carried out.
+type ahead []taken
+
+type taken struct {
+	bound
+	cents int64
+}
+
+// and is ahead with what one more action takes: of every budget of its verdict.
+func (all ahead) and(j judgement, a gate.Action) ahead {
+	for _, b := range j.holding.bounds {
+		if b.isOf(j.verdict.Budgets) {
+			all = append(all, taken{b, int64(*a.AmountCents)})
+		}
+	}
+	return all
+}
+
+func (all ahead) addTo(h holding) {
+	for i, b := range h.bounds {
+		for _, t := range all {
+			if t.same(b) {
+				h.rows[i].Used += t.cents
+			}
+		}
+	}
 }
 
 func (h holding) holds(b bound) bool {

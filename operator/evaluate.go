@@ -23,6 +23,12 @@ type judgement struct {
 // the action stands in, whose own reservations do not count against it; 0 where it
 // is not recorded yet.
 func (op *Operator) evaluate(ctx context.Context, tx core.Tx, ws workspace, principal string, a gate.Action, intent int64) (judgement, error) {
+	return op.evaluateAfter(ctx, tx, ws, principal, a, intent, nil)
+}
+
+// evaluateAfter is evaluate for an action that comes after others, whose money no
+// budget holds yet.
+func (op *Operator) evaluateAfter(ctx context.Context, tx core.Tx, ws workspace, principal string, a gate.Action, intent int64, before ahead) (judgement, error) {
 	zone, err := core.LoadZone(ws.Zone)
 	if err != nil {
 		return judgement{}, err
@@ -43,6 +49,7 @@ func (op *Operator) evaluate(ctx context.Context, tx core.Tx, ws workspace, prin
 		if j.holding.rows, err = count(ctx, tx, ws.AccountID, j.holding.bounds); err != nil {
 			return judgement{}, err
 		}
+		before.addTo(j.holding)
 		if intent != 0 {
 			if j.holding.own, err = reservations(ctx, tx, intent); err != nil {
 				return judgement{}, err

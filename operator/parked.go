@@ -33,7 +33,8 @@ type NewParked struct {
 }
 
 // The standings of a parked call. From approved on it was carried out, or may have
-// been: it is begun once, and never again.
+// been: it is begun once, and never again. Only what a freeze kept from being begun
+// goes back to pending.
 const (
 	ParkedPending  = "pending"
 	ParkedRejected = "rejected"

@@ -113,6 +113,7 @@ var (
 	ErrAuditUnsealed        error = &Refusal{Reason: core.ReasonAuditUnsealed}
 	ErrRoleNotAllowed       error = &Refusal{Reason: core.ReasonRoleNotAllowed}
 	ErrCapability           error = &Refusal{Reason: core.ReasonCapability}
+	ErrFrozen               error = &Refusal{Reason: core.ReasonFrozen}
 	ErrSpendingNotGranted   error = &Refusal{Reason: core.ReasonSpendingNotGranted}
 	ErrSpendingLimit        error = &Refusal{Reason: core.ReasonSpendingLimit}
 	ErrApprovalRequired     error = &Refusal{Reason: core.ReasonApprovalRequired}

@@ -184,7 +184,7 @@ func actRows() []*Act {
 			Method: "POST", Path: "/v1/standing-approvals", Scopes: decide}, (*operator.Operator).StandingApproval),
 		byPerson(ActSpec{Name: "revoke_standing_approval", Title: "Take a standing approval back", What: "Ends it, from the next judgement on.",
 			Method: "DELETE", Path: "/v1/standing-approvals/{id}", Scopes: decide, Brake: true}, (*operator.Operator).RevokeStanding),
-		byPerson(ActSpec{Name: "freeze", Title: "Freeze", What: "Stops every claim of an outward intent at once.",
+		byPerson(ActSpec{Name: "freeze", Title: "Freeze", What: "Stops every claim of an outward intent, and every call that spends, at once.",
 			Method: "POST", Path: "/v1/freeze", Scopes: decide, Brake: true}, (*operator.Operator).Freeze),
 		byPerson(ActSpec{Name: "unfreeze", Title: "Lift a freeze", What: "Lets outward intents be claimed again. An owner or an admin does it.",
 			Method: "POST", Path: "/v1/unfreeze", Scopes: decide}, (*operator.Operator).Unfreeze),

@@ -54,6 +54,7 @@ const (
 	ReasonInexactNumber     Reason = "number_inexact"
 	ReasonInvalidCursor     Reason = "invalid_cursor"
 
+	ReasonFrozen             Reason = "frozen"
 	ReasonSpendingNotGranted Reason = "spending_not_granted"
 	ReasonSpendingLimit      Reason = "spending_limit_reached"
 
@@ -125,6 +126,7 @@ var reasonTable = []ReasonInfo{
 	{ReasonInexactNumber, LayerInput, VerdictDeny, 400, "invalid", "Send that number as a string; a double cannot hold it exactly.", StepCorrectArguments},
 	{ReasonInvalidCursor, LayerInput, VerdictDeny, 400, "invalid", "Pass a cursor back exactly as it was given, or leave it out.", StepCorrectArguments},
 
+	{ReasonFrozen, LayerSpend, VerdictDeny, 403, "forbidden", "A person has stopped whatever reaches outside; an owner or an admin can lift that.", StepEscalateToHuman},
 	{ReasonSpendingNotGranted, LayerSpend, VerdictDeny, 403, "forbidden", "A person has to press Start for this principal first.", StepRequestStart},
 	{ReasonSpendingLimit, LayerSpend, VerdictDeny, 403, "forbidden", "It does not fit what is left of the spending grant; a person can give another one.", StepRequestStart},
 
