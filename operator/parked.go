@@ -242,7 +242,7 @@ func (op *Operator) Approvals(ctx context.Context, p Person) (ApprovalList, erro
 
 // parkedLost is after how long a call that was begun and of which nothing more was
 // heard counts as unknown: its process has ended.
-const parkedLost = 10 * time.Minute
+const parkedLost = core.LostAfter
 
 // tendParked lapses what has waited too long, and gives up on what was begun by a
 // process that ended. It says how many rows it moved.

@@ -56,6 +56,7 @@ func (op *Operator) ApproveParked(ctx context.Context, p Person, in ApprovalInpu
 	if err != nil {
 		return ApprovalInfo{}, op.lapsedParked(ctx, in, err)
 	}
+	core.BeginSteps(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), runWithin)
 	defer cancel()
 	err = op.awaitSeal(ctx, act)

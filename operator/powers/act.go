@@ -24,8 +24,8 @@ type ActSpec struct {
 	Kinds             []operator.Kind
 	Scopes            []operator.Scope
 	Brake             bool // it stops something, and is never held up
-	// Steps says that it is several transactions, each of which happens once by itself.
-	// None can enclose them, so an idempotency key has no part in it.
+	// Steps says that it is several transactions, which none can enclose. Under an
+	// idempotency key it is begun in one of its own.
 	Steps bool
 }
 
@@ -119,7 +119,11 @@ func (s *Schedule) CallAct(ctx context.Context, c Caller, a *Act, raw []byte) An
 		return success(out)
 	}
 	once := call
-	if !a.ReadOnly() && !a.Steps {
+	switch {
+	case a.ReadOnly():
+	case a.Steps:
+		once = func(ctx context.Context) (Answer, error) { return s.inSteps(ctx, c, a.Name, raw, call) }
+	default:
 		once = func(ctx context.Context) (Answer, error) { return s.once(ctx, c, a.Name, raw, call) }
 	}
 	answer, err := once(ctx)

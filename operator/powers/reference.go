@@ -18,7 +18,7 @@ func (s *Schedule) Reference() []byte {
 	var b bytes.Buffer
 	b.WriteString("# Tools, acts and refusals\n\nWritten from the tables of `operator/powers`; change those, then run `go test ./operator/powers -update`.\n\n" +
 		"No tool approves. That is a decision: an approval is a person's act, done by a channel that calls the library, or over\nREST with a person's own credential.\n\n" +
-		"Whatever is no read may be sent with an idempotency key: the header `Idempotency-Key`, over MCP also\n`reeve/idempotency-key` in the call's `_meta`; 1 to 255 visible ASCII characters. For 24 hours the same call with the same\nkey is given the answer of the first that succeeded, with `Idempotency-Replayed: true`, and changes nothing.\n\n## Tools\n\n" +
+		"Whatever is no read may be sent with an idempotency key: the header `Idempotency-Key`, over MCP also\n`reeve/idempotency-key` in the call's `_meta`; 1 to 255 visible ASCII characters. For 24 hours the same call with the same\nkey is given the answer of the first that succeeded, with `Idempotency-Replayed: true`, and changes nothing. A tool that spends\nand the approval of a parked call are begun under the key before anything runs: the same call is told to come back while\nthat runs (`unavailable`), and is refused (`may_have_been_carried_out`), and never run again under that key, where nothing is\nknown of its end.\n\n## Tools\n\n" +
 		"For an agent, over MCP by name and over REST by route. A tool that is not a read also takes `actor`, of any type, and\nthrows it away.\n")
 	for _, t := range s.tools {
 		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n", t.Name, t.What)
