@@ -5,7 +5,6 @@ import (
 	"crypto/subtle"
 	"database/sql"
 	"errors"
-	"strings"
 
 	"github.com/reeve-go/reeve/gate"
 	"github.com/reeve-go/reeve/operator/internal/core"
@@ -142,9 +141,9 @@ func (op *Operator) approve(ctx context.Context, tx core.Tx, p Person, in ActInp
 		return Intent{}, err
 	}
 	if j.verdict.Effect == gate.Deny {
-		return Intent{}, j.refusal()
+		return Intent{}, j.refusal(nowDenied).With("intent_id", row.ID)
 	}
-	decision, err := decide(ctx, tx, p, row, decisionApproved, in.Note)
+	decision, err := decide(ctx, tx, p, who, row, decisionApproved, in.Note)
 	if err != nil {
 		return Intent{}, err
 	}
@@ -180,7 +179,7 @@ func countVotes(ctx context.Context, tx core.Tx, row intentRow) (votes int64, er
 		Role string `db:"role"`
 	}
 	err = tx.Select(ctx, &roles, `select h.role from reeve_decisions d join reeve_people h on h.id = d.person_id
-		where d.intent_id = $1 and d.status = 'approved' and d.digest = $2 and h.removed_at is null and d.id > h.votes_from`, row.ID, row.Digest)
+		where d.intent_id = $1 and d.status = 'approved' and d.digest = $2 and h.removed_at is null and d.member_from = h.votes_from`, row.ID, row.Digest)
 	from := stored(row.Approvers)
 	for _, r := range roles {
 		if len(from) == 0 || isOneOf(r.Role, from) {
@@ -272,18 +271,18 @@ type closing struct {
 }
 
 func (op *Operator) close(ctx context.Context, tx core.Tx, p Person, in ActInput, c closing) (Intent, error) {
-	_, row, err := op.seen(ctx, tx, p, in, c.late)
+	who, row, err := op.seen(ctx, tx, p, in, c.late)
 	if err != nil {
 		return Intent{}, err
 	}
-	decision, err := decide(ctx, tx, p, row, c.decision, in.Note)
+	decision, err := decide(ctx, tx, p, who, row, c.decision, in.Note)
 	if err != nil {
 		return Intent{}, err
 	}
 	n, err := tx.Exec(ctx, `update reeve_intents set status = $1, decision_id = $2, decided_by = $3, decided_at = $4,
 			settled_by = $3, settled_at = $4, updated_at = $4, expires_at = null, outcome = nullif($8, '')
 		where id = $5 and status = $6 and digest = $7`,
-		string(c.to), decision, p.ID(), tx.Micros(), row.ID, string(row.Status), row.Digest, strings.TrimSpace(row.mayHaveActed()))
+		string(c.to), decision, p.ID(), tx.Micros(), row.ID, string(row.Status), row.Digest, row.ended(""))
 	if err := changedOne(n, err); err != nil {
 		return Intent{}, err
 	}
@@ -294,15 +293,16 @@ func (op *Operator) close(ctx context.Context, tx core.Tx, p Person, in ActInput
 }
 
 // decide writes the board's decision, which is the record of the person's act and
-// is never rewritten. Each person approves an intent once.
-func decide(ctx context.Context, tx core.Tx, p Person, row intentRow, status, note string) (id int64, err error) {
+// is never rewritten. Each person approves an intent once in each time that they are on
+// the list of people; what they approved in an earlier one counts no more.
+func decide(ctx context.Context, tx core.Tx, p Person, who standing, row intentRow, status, note string) (id int64, err error) {
 	if err := checkWords("note", note, 2000); err != nil {
 		return 0, err
 	}
-	err = tx.Get(ctx, &id, `insert into reeve_decisions (project_id, intent_id, title, status, made_by, updated_by, person_id, via, digest, policy_version, note, created_at, updated_at)
-		values ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, $11)
-		on conflict (intent_id, person_id) where status = 'approved' and intent_id is not null do nothing returning id`,
-		row.ProjectID, row.ID, row.Title, status, p.ID(), p.personID, string(p.via), row.Digest, row.PolicyVersion, note, tx.Micros())
+	err = tx.Get(ctx, &id, `insert into reeve_decisions (project_id, intent_id, title, status, made_by, updated_by, person_id, via, digest, policy_version, note, created_at, updated_at, member_from)
+		values ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, $11, $12)
+		on conflict (intent_id, person_id, member_from) where status = 'approved' and intent_id is not null do nothing returning id`,
+		row.ProjectID, row.ID, row.Title, status, p.ID(), p.personID, string(p.via), row.Digest, row.PolicyVersion, note, tx.Micros(), who.VotesFrom)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, row.refuse(core.ReasonAlreadyApproved, "You have approved this already; it needs %d different people.", row.Quorum)
 	}

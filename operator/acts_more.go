@@ -113,7 +113,7 @@ func sameKindOfAction(old intentRow, n judged) error {
 		return old.refuse(core.ReasonEditChangesKind, "An edit changes neither the type (%s) nor the currency (%s): reject this one and record another.", old.Type, old.Currency)
 	}
 	if n.verdict.Effect == gate.Deny {
-		return old.refuse(core.ReasonDenied, "The policy denies it as edited, and an edit lifts no denial.").With("policy_reasons", n.verdict.Texts())
+		return n.refusal("The policy denies it as edited, and an edit lifts no denial.").With("intent_id", old.ID)
 	}
 	if n.digest == old.Digest {
 		return core.Refuse(core.ReasonInvalidValue, "The edit changes nothing: approve it instead.")

@@ -27,10 +27,10 @@ type Backlog struct {
 	Unsealed     int64         // rows of the record without a seal
 	SealLag      time.Duration // how old the oldest of them is
 
-	Accounts int64 // how many there are, two for any number beyond one
-	Frozen   bool  // a freeze stands, of an account or a project
+	Accounts int64  // how many there are, two for any number beyond one
+	Frozen   bool   // a freeze stands, of an account or a project
 	Policy   string // the version that holds in the account default
-	Schema   int64 // which migration the database stands at
+	Schema   int64  // which migration the database stands at
 }
 
 // backlogCounts are the counts, each over the index that holds these rows and no

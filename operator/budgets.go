@@ -127,10 +127,7 @@ type holding struct {
 // gate found to fit still does.
 func (h holding) reserve(ctx context.Context, tx core.Tx, intent int64, cents gate.Cents, budgets []gate.Budget) error {
 	for i, b := range h.bounds {
-		wanted := slices.ContainsFunc(budgets, func(w gate.Budget) bool {
-			return w.Rule == b.Rule && w.Window == b.Window && w.Currency == b.Currency && w.Each == b.Each
-		})
-		if !wanted || h.holds(b) {
+		if !b.isOf(budgets) || h.holds(b) {
 			continue
 		}
 		if _, err := tx.Exec(ctx, `insert into reeve_reservations (intent_id, budget_id, cents, state, created_at, updated_at)
@@ -144,6 +141,42 @@ func (h holding) reserve(ctx context.Context, tx core.Tx, intent int64, cents ga
 	return nil
 }
 
+// isOf says that a bound is that of one of some budgets.
+func (b bound) isOf(budgets []gate.Budget) bool {
+	return slices.ContainsFunc(budgets, func(w gate.Budget) bool {
+		return w.Rule == b.Rule && w.Window == b.Window && w.Currency == b.Currency && w.Each == b.Each
+	})
+}
+
+// ahead is money that actions of the same move take of budgets, before any of them is
+// carried out.
+type ahead []taken
+
+type taken struct {
+	bound
+	cents int64
+}
+
+// and is ahead with what one more action takes: of every budget of its verdict.
+func (all ahead) and(j judgement, a gate.Action) ahead {
+	for _, b := range j.holding.bounds {
+		if b.isOf(j.verdict.Budgets) {
+			all = append(all, taken{b, int64(*a.AmountCents)})
+		}
+	}
+	return all
+}
+
+func (all ahead) addTo(h holding) {
+	for i, b := range h.bounds {
+		for _, t := range all {
+			if t.same(b) {
+				h.rows[i].Used += t.cents
+			}
+		}
+	}
+}
+
 func (h holding) holds(b bound) bool {
 	return slices.ContainsFunc(h.own, func(r reservation) bool {
 		return r.Rule == b.Rule && r.Span == string(b.Window) && r.Currency == b.Currency && r.Holder == b.holder
@@ -151,7 +184,7 @@ func (h holding) holds(b bound) bool {
 }
 
 // reservationStates says what becomes of a reservation when its intent moves.
-// What nobody knows the end of stays counted until somebody does.
+// What nobody knows the end of stays counted until somebody does (followedBy).
 var reservationStates = map[Status]string{
 	gate.StatusApproved:   "reserved",
 	gate.StatusAllowed:    "reserved",
@@ -165,9 +198,24 @@ var reservationStates = map[Status]string{
 	gate.StatusSuperseded: "released",
 }
 
+// followedBy is what becomes of a row's reservations when it moves. What ends without
+// a report after a worker had held it may have been spent, however it ends.
+func (r intentRow) followedBy(to Status) string {
+	if r.mayHaveActed(to) {
+		return "held"
+	}
+	return reservationStates[to]
+}
+
 // budgetsFollow moves an intent's reservations along with it, in the transaction
 // that moved it. What is settled or released stays so, whatever comes after.
 func budgetsFollow(ctx context.Context, tx core.Tx, row intentRow, to Status) error {
+	return moveReservations(ctx, tx, row, row.followedBy(to))
+}
+
+// moveReservations says what becomes of what an intent holds, and gives back what is
+// released.
+func moveReservations(ctx context.Context, tx core.Tx, row intentRow, state string) error {
 	if !row.AmountCents.Valid {
 		return nil
 	}
@@ -176,7 +224,6 @@ func budgetsFollow(ctx context.Context, tx core.Tx, row intentRow, to Status) er
 	if err != nil || len(held) == 0 {
 		return err
 	}
-	state := reservationStates[to]
 	if _, err := tx.Exec(ctx, `update reeve_reservations set state = $1, updated_at = $2 where intent_id = $3 and state in ('reserved', 'held')`,
 		state, tx.Micros(), row.ID); err != nil || state != "released" {
 		return err

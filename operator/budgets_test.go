@@ -125,8 +125,10 @@ func sameBudgets(t testing.TB, db *sql.DB) {
 		}
 	}
 	want := map[string]string{"approved": "reserved", "allowed": "reserved", "executing": "reserved", "unknown": "held", "succeeded": "settled",
-		"failed": "released", "cancelled": "released", "expired": "released"}
-	for _, row := range operatortest.Rows(t, db, `select i.status, r.state, i.id from reeve_reservations r join reeve_intents i on i.id = r.intent_id`) {
+		"failed": "released", "cancelled": "released", "expired": "released",
+		"cancelled, and may have run": "held", "expired, and may have run": "held"}
+	for _, row := range operatortest.Rows(t, db, `select i.status || case when i.status in ('cancelled', 'expired') and i.fencing_token > 0 and i.reissued_as is null
+		then ', and may have run' else '' end, r.state, i.id from reeve_reservations r join reeve_intents i on i.id = r.intent_id`) {
 		cells := strings.Split(row, "|")
 		if want[cells[0]] != cells[1] {
 			t.Fatalf("intent %s is %s, and its reservation %s", cells[2], cells[0], cells[1])
@@ -247,6 +249,48 @@ func TestADenialSaysWhichBoundAndHowMuchIsLeft(t *testing.T) {
 		in := w.Record(t, spend("Too much", 90))
 		if in.Status != gate.StatusDenied || !strings.Contains(strings.Join(in.PolicyReasons, "\n"), "of 0.99 USD a day, 0.89 USD is left until 2026-03-04 00:00Z") {
 			t.Errorf("%s: %q", in.Status, in.PolicyReasons)
+		}
+	})
+}
+
+// TestEveryActBeyondABudgetSaysHowMuchIsLeft: approving, editing and another chance
+// meet the same bound, and say the same of it.
+func TestEveryActBeyondABudgetSaysHowMuchIsLeft(t *testing.T) {
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		for name, do := range map[string]func(w *operatortest.World) (int64, error){
+			"approve": func(w *operatortest.World) (int64, error) {
+				first, second := w.Record(t, spend("First", 20)), w.Record(t, spend("Second", 20))
+				_, err := w.Approve(t.Context(), w.Owner, act(first))
+				mustHave(t, err)
+				_, err = w.Approve(t.Context(), w.Owner, act(second))
+				return second.ID, err
+			},
+			"edit": func(w *operatortest.World) (int64, error) {
+				in := w.Record(t, spend("Second", 15))
+				w.Approved(t, spend("First", 20))
+				_, err := w.Edit(t.Context(), w.Owner, operator.EditInput{ID: in.ID, Digest: in.Digest, Action: spend("Second", 90).Action})
+				return in.ID, err
+			},
+			"reissue": func(w *operatortest.World) (int64, error) {
+				in := w.Record(t, spend("Second", 90))
+				_, err := w.Reject(t.Context(), w.Owner, act(in))
+				mustHave(t, err)
+				w.Approved(t, spend("First", 20))
+				_, err = w.Reissue(t.Context(), w.Owner, operator.ReissueInput{ID: in.ID})
+				return in.ID, err
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				bound := map[bool]string{true: dailyCap, false: strings.Replace(dailyCap, "max: 99", "max: 30", 1)}[name != "approve"]
+				w := operatortest.New(t, store, &operator.Options{Policy: policy(t, bound)})
+				id, err := do(w)
+				r := mustBe(t, err, operator.ErrBudget)
+				left := map[bool]string{true: "0.79 USD is left until 2026-03-04 00:00Z", false: "0.10 USD is left until 2026-03-04 00:00Z"}[name != "approve"]
+				infos, _ := r.Details["budgets"].([]operator.BudgetInfo)
+				if !strings.Contains(r.Message, left) || len(infos) != 1 || infos[0].Used != 20 || r.Details["intent_id"] != id || r.Details["policy_reasons"] == nil {
+					t.Errorf("%v %+v", r, r.Details)
+				}
+			})
 		}
 	})
 }

@@ -187,14 +187,14 @@ func (op *Operator) deniedNow(ctx context.Context, tx core.Tx, row intentRow) (b
 	digest, err := gate.Digest(ws.Account, ws.Project, row.action())
 	if err != nil || digest != row.Digest {
 		op.log.Error("an intent is not what its digest says; it is not carried out", "intent", row.ID)
-		return true, op.storeMoves(ctx, tx, row, gate.StatusCancelled, "What is stored is not what was approved."+row.mayHaveActed())
+		return true, op.storeMoves(ctx, tx, row, gate.StatusCancelled, row.ended("What is stored is not what was approved."))
 	}
 	j, err := op.evaluate(ctx, tx, ws, row.RecordedBy, row.action(), row.ID)
 	if err != nil {
 		return false, err
 	}
 	if j.verdict.Effect == gate.Deny {
-		return true, op.storeMoves(ctx, tx, row, gate.StatusCancelled, "The policy of "+j.verdict.PolicyVersion+" denies it: "+strings.Join(j.denials(), " ")+row.mayHaveActed())
+		return true, op.storeMoves(ctx, tx, row, gate.StatusCancelled, row.ended("The policy of "+j.verdict.PolicyVersion+" denies it: "+strings.Join(j.denials(), " ")))
 	}
 	// A policy that was loaded since may count what the one before did not.
 	return false, j.reserve(ctx, tx, row.ID, row.action())

@@ -23,6 +23,12 @@ type judgement struct {
 // the action stands in, whose own reservations do not count against it; 0 where it
 // is not recorded yet.
 func (op *Operator) evaluate(ctx context.Context, tx core.Tx, ws workspace, principal string, a gate.Action, intent int64) (judgement, error) {
+	return op.evaluateAfter(ctx, tx, ws, principal, a, intent, nil)
+}
+
+// evaluateAfter is evaluate for an action that comes after others, whose money no
+// budget holds yet.
+func (op *Operator) evaluateAfter(ctx context.Context, tx core.Tx, ws workspace, principal string, a gate.Action, intent int64, before ahead) (judgement, error) {
 	policy, err := op.policies.at(ctx, tx, ws.AccountID)
 	if err != nil {
 		return judgement{}, err
@@ -36,6 +42,7 @@ func (op *Operator) evaluate(ctx context.Context, tx core.Tx, ws workspace, prin
 		if j.holding.rows, err = count(ctx, tx, ws.AccountID, j.holding.bounds); err != nil {
 			return judgement{}, err
 		}
+		before.addTo(j.holding)
 		if intent != 0 {
 			if j.holding.own, err = reservations(ctx, tx, intent); err != nil {
 				return judgement{}, err
@@ -71,12 +78,13 @@ func (j judgement) reserve(ctx context.Context, tx core.Tx, intent int64, a gate
 	return j.holding.reserve(ctx, tx, intent, *a.AmountCents, j.verdict.Budgets)
 }
 
-// refusal is what a person is told who would set going what the policy of now
-// denies. Where money is the reason it says which bound, and how much is left.
-func (j judgement) refusal() error {
+// refusal is what somebody is told who would set going what the policy of now
+// denies. Where money is the reason it says which bound, and how much is left; else
+// it is said in the words denied.
+func (j judgement) refusal(denied string) *Refusal {
 	infos := j.passed()
 	if len(infos) == 0 {
-		return core.Refuse(core.ReasonDenied, "The policy of now denies it.").With("policy_reasons", j.verdict.Texts())
+		return core.Refuse(core.ReasonDenied, "%s", denied).With("policy_reasons", j.verdict.Texts())
 	}
 	return core.Refuse(core.ReasonBudget, "%s", infos[0].sentence()).With("budgets", infos).With("policy_reasons", j.verdict.Texts())
 }
@@ -126,6 +134,9 @@ func (j judgement) exhausted(id string) string {
 	}
 	return said + "."
 }
+
+// nowDenied is the words on what the policy denies as it is.
+const nowDenied = "The policy of now denies it."
 
 // denials are the sentences of what denies.
 func (j judgement) denials() []string {

@@ -51,8 +51,8 @@ func (r freezeRow) info() FreezeInfo {
 
 // Freeze stops every claim of an outward intent in the person's project, or in the
 // whole account, from the moment it answers, in every process: no worker begins
-// anything that reaches outside until the freeze is lifted. What a worker holds
-// already goes on. Recording, judging, and everything that stops or takes back go
+// anything that reaches outside until the freeze is lifted, and no call that spends
+// is begun. What a worker holds already goes on. Recording, judging, and everything that stops or takes back go
 // on working. Any person whose credential lets them decide may freeze. A second
 // freeze answers the one that stands.
 func (op *Operator) Freeze(ctx context.Context, p Person, in FreezeInput) (FreezeInfo, error) {

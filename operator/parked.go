@@ -33,7 +33,8 @@ type NewParked struct {
 }
 
 // The standings of a parked call. From approved on it was carried out, or may have
-// been: it is begun once, and never again.
+// been: it is begun once, and never again. Only what a freeze kept from being begun
+// goes back to pending.
 const (
 	ParkedPending  = "pending"
 	ParkedRejected = "rejected"
@@ -241,7 +242,7 @@ func (op *Operator) Approvals(ctx context.Context, p Person) (ApprovalList, erro
 
 // parkedLost is after how long a call that was begun and of which nothing more was
 // heard counts as unknown: its process has ended.
-const parkedLost = 10 * time.Minute
+const parkedLost = core.LostAfter
 
 // tendParked lapses what has waited too long, and gives up on what was begun by a
 // process that ended. It says how many rows it moved.

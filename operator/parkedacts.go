@@ -40,9 +40,11 @@ const runWithin = time.Minute
 
 // ApproveParked lets a parked call be carried out, and has run do so, once: a call
 // that was begun is never begun again, whatever becomes of this process. Nobody
-// approves what they asked for themselves. The answer says what came of it.
+// approves what they asked for themselves. The answer says what came of it. What a
+// freeze keeps from being begun waits on, to be approved once that is lifted.
 //
-// Errors: ErrDigestMismatch, ErrAlreadySettled, ErrLapsed, ErrOwnRequest, ErrNotFound.
+// Errors: ErrDigestMismatch, ErrAlreadySettled, ErrLapsed, ErrOwnRequest, ErrNotFound,
+// ErrFrozen.
 func (op *Operator) ApproveParked(ctx context.Context, p Person, in ApprovalInput, run Runner) (ApprovalInfo, error) {
 	var row parkedRow
 	var act core.Audited
@@ -54,12 +56,16 @@ func (op *Operator) ApproveParked(ctx context.Context, p Person, in ApprovalInpu
 	if err != nil {
 		return ApprovalInfo{}, op.lapsedParked(ctx, in, err)
 	}
+	core.BeginSteps(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), runWithin)
 	defer cancel()
 	err = op.awaitSeal(ctx, act)
 	var result []byte
 	if err == nil { // where it could not be sealed, nothing is carried out on it
 		result, err = op.runParked(ctx, row, run)
+	}
+	if errors.Is(err, ErrFrozen) {
+		return op.putBack(ctx, p, row, err)
 	}
 	return op.settleParked(ctx, p, row, result, err)
 }
@@ -178,6 +184,34 @@ func (op *Operator) settleParked(ctx context.Context, p Person, row parkedRow, r
 		return tx.Audit(ctx, audit)
 	})
 	return row.info(core.Micros(op.Now())), err
+}
+
+// putBack has a call wait again that a freeze kept from being begun. Where the same
+// call was parked anew meanwhile, that one waits in its place.
+func (op *Operator) putBack(ctx context.Context, p Person, row parkedRow, why error) (ApprovalInfo, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
+	defer cancel()
+	n := int64(0)
+	err := op.inTx(ctx, func(tx core.Tx) (err error) {
+		n, err = tx.Exec(ctx, `update reeve_parked set status = 'pending', decided_by = null, decided_via = null, decided_at = null, note = '', updated_at = $1
+			where id = $2 and status = 'approved' and not exists (select 1 from reeve_parked o
+				where o.project_id = reeve_parked.project_id and o.principal = reeve_parked.principal and o.digest = reeve_parked.digest and o.status = 'pending')`,
+			tx.Micros(), row.ID)
+		if err != nil || n == 0 {
+			return err
+		}
+		tx.AfterCommit(op.changes.raise)
+		audit := p.auditRow(ctx, ParkedPending)
+		audit.Outcome = approvalName(row.ID) + ": approved -> pending: frozen, so it was not begun"
+		return tx.Audit(ctx, audit)
+	})
+	if err != nil || n == 0 {
+		return op.settleParked(ctx, p, row, nil, why)
+	}
+	var r *Refusal
+	errors.As(why, &r)
+	return ApprovalInfo{}, core.Refuse(core.ReasonFrozen, "%s It was not begun, and waits on: approve it once the freeze is lifted.", r.Message).
+		With("frozen_why", r.Details["frozen_why"]).With("approval_id", row.ID)
 }
 
 func reasonOf(err error) Reason {

@@ -83,7 +83,8 @@ func (op *Operator) Vouch(ctx context.Context, channelToken, externalID string) 
 
 // standing is what a person still is at the moment of an act.
 type standing struct {
-	Role Role `db:"role"`
+	Role      Role  `db:"role"`
+	VotesFrom int64 `db:"votes_from"` // their votes are those after this decision
 }
 
 // stand checks again, within the act's own transaction, that the person is on
@@ -115,7 +116,7 @@ func (p Person) live(ctx context.Context, tx core.Tx, lock string) (standing, er
 	if credential == 0 {
 		credential = p.voucherID
 	}
-	err := tx.Get(ctx, &s, `select h.role from reeve_people h, reeve_credentials c
+	err := tx.Get(ctx, &s, `select h.role, h.votes_from from reeve_people h, reeve_credentials c
 		where h.id = $1 and h.removed_at is null and c.id = $2 and c.revoked_at is null and c.expires_at > $3 and c.instance_id = $4`+lock,
 		p.personID, credential, tx.Micros(), p.instance)
 	if errors.Is(err, sql.ErrNoRows) {

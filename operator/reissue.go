@@ -9,7 +9,8 @@ import (
 
 // ReissueInput names an intent that ended without being carried out.
 type ReissueInput struct {
-	ID int64 `json:"id" validate:"required,min=1" doc:"The intent's number."`
+	ID      int64 `json:"id" validate:"required,min=1" doc:"The intent's number."`
+	NotDone bool  `json:"not_done,omitzero" doc:"The person's word that they looked it up and it was not carried out; needed where a worker held it and did not report."`
 }
 
 // reissuable says which ends leave room for another chance.
@@ -22,16 +23,21 @@ func reissuable(s gate.Status) bool {
 // person as any other. It is a person's act alone: for everybody else, the same
 // wish on the same day is answered by what became of it. From then on that answer
 // is the new intent. Each intent has one other chance; the new one has its own.
+//
+// One that a worker held without a report may have been carried out, and the new
+// intent would be carried out as well. It takes a person's word that it was not
+// (NotDone), which also gives back what it held of budgets; without one the answer
+// is ErrMayHaveRun.
 func (op *Operator) Reissue(ctx context.Context, p Person, in ReissueInput) (Intent, error) {
-	return op.act(ctx, func(tx core.Tx) (Intent, error) { return op.reissue(ctx, tx, p, in.ID) })
+	return op.act(ctx, func(tx core.Tx) (Intent, error) { return op.reissue(ctx, tx, p, in) })
 }
 
-func (op *Operator) reissue(ctx context.Context, tx core.Tx, p Person, id int64) (Intent, error) {
+func (op *Operator) reissue(ctx context.Context, tx core.Tx, p Person, in ReissueInput) (Intent, error) {
 	who, err := p.stand(ctx, tx, core.ScopeIntentsDecide)
 	if err != nil {
 		return Intent{}, err
 	}
-	old, err := findIntent(ctx, tx, p.projectID, id, tx.Dialect().ForUpdate)
+	old, err := findIntent(ctx, tx, p.projectID, in.ID, tx.Dialect().ForUpdate)
 	if err != nil {
 		return Intent{}, err
 	}
@@ -40,13 +46,16 @@ func (op *Operator) reissue(ctx context.Context, tx core.Tx, p Person, id int64)
 	}
 	switch {
 	case old.ReissuedAs.Valid:
-		return Intent{}, old.refuse(core.ReasonTransition, "Intent %d had its other chance: intent %d.", id, old.ReissuedAs.Int64).
+		return Intent{}, old.refuse(core.ReasonTransition, "Intent %d had its other chance: intent %d.", old.ID, old.ReissuedAs.Int64).
 			With("reissued_as", old.ReissuedAs.Int64)
 	case !reissuable(old.Status):
-		return Intent{}, old.refuse(core.ReasonTransition, "Intent %d is %s; only a rejected, failed or expired one gets another chance.", id, old.Status).
+		return Intent{}, old.refuse(core.ReasonTransition, "Intent %d is %s; only a rejected, failed or expired one gets another chance.", old.ID, old.Status).
 			With("status", old.Status)
 	}
 	if err := mayJudge(who, old); err != nil {
+		return Intent{}, err
+	}
+	if err := lookedUp(ctx, tx, p, old, in.NotDone); err != nil {
 		return Intent{}, err
 	}
 	ws, err := settings(ctx, tx, p.projectID)
@@ -62,11 +71,29 @@ func (op *Operator) reissue(ctx context.Context, tx core.Tx, p Person, id int64)
 	}
 	if n.verdict.Effect == gate.Deny {
 		// The chance is not used up by it: a policy can change.
-		return Intent{}, old.refuse(core.ReasonDenied, "The policy of now denies it.").With("policy_reasons", n.verdict.Texts())
+		return Intent{}, n.refusal(nowDenied).With("intent_id", old.ID)
 	}
 	n.reissues = old.ID
 	n = op.inherit(n, old, tx.Now())
 	return op.chance(ctx, tx, p, ws, old, n)
+}
+
+// lookedUp asks for a person's word on what may have been carried out. With it the
+// intent's money is free again, and the record has who said so.
+func lookedUp(ctx context.Context, tx core.Tx, p Person, old intentRow, notDone bool) error {
+	if !old.mayHaveActed(old.Status) {
+		return nil
+	}
+	if !notDone {
+		return old.refuse(core.ReasonMayHaveRun, "A worker held intent %d and did not report, so it may have been carried out. Look it up where it would have "+
+			"had its effect; if it was not carried out, say so with not_done, and it gets its other chance.", old.ID).With("status", old.Status)
+	}
+	if err := moveReservations(ctx, tx, old, "released"); err != nil {
+		return err
+	}
+	audit := p.actRow(ctx, old, "reissue")
+	audit.Outcome = "looked up, and not carried out; what it held of budgets is free again"
+	return tx.Audit(ctx, audit)
 }
 
 // chance stores the new intent, and ties the two together.

@@ -261,7 +261,7 @@ func (op *Operator) awaitSeal(ctx context.Context, row core.Audited) error {
 	}
 	wanted, err := op.seals.wanted(ctx, op.db.View())
 	if err != nil {
-		return unsealed(err)
+		return op.unsealed(ctx, row, err)
 	}
 	if !wanted {
 		return nil
@@ -281,9 +281,9 @@ func (op *Operator) awaitSeal(ctx context.Context, row core.Audited) error {
 		}
 		select {
 		case <-ctx.Done():
-			return unsealed(errors.Join(why, ctx.Err()))
+			return op.unsealed(ctx, row, errors.Join(why, ctx.Err()))
 		case <-patience.C:
-			return unsealed(errors.Join(why, err))
+			return op.unsealed(ctx, row, errors.Join(why, err))
 		case <-poll.C:
 		}
 	}
@@ -296,8 +296,19 @@ func (op *Operator) sealPatience() time.Duration {
 	return sealPatience
 }
 
-func unsealed(why error) error {
-	return core.Refuse(core.ReasonAuditUnsealed, "Your act was recorded and stands. Its row in the record is not sealed yet; nothing is carried out on it before that is done.").Because(why)
+// unsealed says what of an act stands already, and what waits for the seal. Only an
+// approval has something that waits: a worker passes over it until then.
+func (op *Operator) unsealed(ctx context.Context, row core.Audited, why error) error {
+	words := "Your act was recorded and stands. Only its row in the record is not sealed yet."
+	var to string
+	err := op.db.View().Get(context.WithoutCancel(ctx), &to, `select status_to from reeve_audit where id = $1`, row.ID)
+	switch {
+	case err == nil && to == string(gate.StatusApproved):
+		words = "Your approval was recorded and stands. Its row in the record is not sealed yet; no worker carries it out before that is done."
+	case err == nil:
+		words = "Your act was recorded, and holds already. Only its row in the record is not sealed yet; nothing else waits for that."
+	}
+	return core.Refuse(core.ReasonAuditUnsealed, "%s", words).Because(why)
 }
 
 // errNoKey says that this process cannot seal.

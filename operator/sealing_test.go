@@ -314,6 +314,43 @@ func TestAnActWithinAForeignTransactionIsTakenUpOnceItIsSealed(t *testing.T) {
 	})
 }
 
+// TestAnActThatIsNotSealedYetSaysWhatOfItWaits: an approval is not carried out before
+// its seal. Whatever stops or refuses something holds from its commit, and says so.
+func TestAnActThatIsNotSealedYetSaysWhatOfItWaits(t *testing.T) {
+	const waits, holds = "no worker carries it out before that is done", "holds already"
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		w, _ := sealedWorld(t, store)
+		ctx, keyless := context.Background(), operatortest.Open(t, w.Where, &operator.Options{Clock: w.Clock, Keyless: true})
+		keyless.Hurry(10)
+		for _, c := range []struct {
+			name, words string
+			do          func(in operator.Intent) error
+			stands      func(in operator.Intent) bool
+		}{
+			{"approve", waits, func(in operator.Intent) error { _, err := keyless.Approve(ctx, w.Owner, act(in)); return err }, func(operator.Intent) bool {
+				got, err := keyless.Claim(ctx, w.Worker, operator.ClaimInput{Types: []string{"spend"}})
+				return err == nil && got.Job == nil // it waits
+			}},
+			{"reject", holds, func(in operator.Intent) error { _, err := keyless.Reject(ctx, w.Owner, act(in)); return err }, func(in operator.Intent) bool {
+				now, err := w.ShowIntent(ctx, w.Owner, in.ID)
+				return err == nil && now.Status == gate.StatusRejected
+			}},
+			{"freeze", holds, func(operator.Intent) error {
+				_, err := keyless.Freeze(ctx, w.Owner, operator.FreezeInput{Scope: "account", Reason: "Stop."})
+				return err
+			}, func(operator.Intent) bool {
+				got, err := keyless.Claim(ctx, w.Worker, operator.ClaimInput{Types: []string{"spend"}})
+				return err == nil && got.Frozen
+			}},
+		} {
+			in := w.Record(t, spend(c.name, 1))
+			if r := mustBe(t, c.do(in), operator.ErrAuditUnsealed); !strings.Contains(r.Message, c.words) || !c.stands(in) {
+				t.Errorf("%s: %s", c.name, r.Message)
+			}
+		}
+	})
+}
+
 func TestWhoHasNoKeyWaitsForWhoHas(t *testing.T) {
 	ctx := context.Background()
 	w, _ := sealedWorld(t, "postgres")

@@ -30,16 +30,23 @@ const (
 
 // HoldSpending asks whether a principal may make a move now, and is for the
 // schedule of powers, which asks before every call of a row that spends. All of it
-// is judged in one transaction: a running grant of a person who is still on the
-// list; the gate, on each action of the move; and what is left of the grant's
-// limit, from which the move's money is taken. The money of a call that nobody
-// settles stays taken.
+// is judged in one transaction: that nothing is frozen; a running grant of a person
+// who is still on the list; the gate, on the actions of the move together; and what
+// is left of the grant's limit, from which the move's money is taken. The money of a
+// call that nobody settles stays taken.
 //
-// Errors: ErrSpendingNotGranted, ErrSpendingLimit, ErrDenied, ErrBudget.
+// Of the policy's budgets nothing is taken here: each action that the handler records
+// as an intent takes its own part, and would be counted twice.
+//
+// Errors: ErrFrozen, ErrSpendingNotGranted, ErrSpendingLimit, ErrDenied, ErrBudget,
+// and ErrApproverNotAllowed where no one person's Start answers what the rules ask.
 func (op *Operator) HoldSpending(ctx context.Context, p Principal, move []gate.Action) (SpendHold, error) {
 	var hold SpendHold
 	err := op.inTx(ctx, func(tx core.Tx) error {
 		hold = SpendHold{}
+		if err := notFrozen(ctx, tx, p); err != nil {
+			return err
+		}
 		grants, err := runningGrants(ctx, tx, p)
 		if err != nil {
 			return err
@@ -51,11 +58,14 @@ func (op *Operator) HoldSpending(ctx context.Context, p Principal, move []gate.A
 		if err != nil {
 			return err
 		}
-		sums, err := op.judgeMove(ctx, tx, ws, p, move)
+		asked, err := op.judgeMove(ctx, tx, ws, p, move)
 		if err != nil {
 			return err
 		}
-		taken, err := sums.from(grants)
+		if grants, err = asked.answeredBy(grants); err != nil {
+			return err
+		}
+		taken, err := asked.from(grants)
 		if err != nil || len(taken) == 0 {
 			return err
 		}
@@ -63,6 +73,16 @@ func (op *Operator) HoldSpending(ctx context.Context, p Principal, move []gate.A
 		return hold.take(ctx, tx, p, taken)
 	})
 	return hold, err
+}
+
+// notFrozen refuses a move while a freeze stands. Like a claim, it comes either before
+// a freeze or after it.
+func notFrozen(ctx context.Context, tx core.Tx, p Principal) error {
+	why, err := frozen(ctx, tx, p.AccountID(), p.ProjectID())
+	if err != nil || why == nil {
+		return err
+	}
+	return core.Refuse(core.ReasonFrozen, "A person has stopped whatever reaches outside: %s", *why).With("frozen_why", *why)
 }
 
 func notGranted(p Principal) error {
@@ -78,49 +98,97 @@ type grantBalance struct {
 	Currency string        `db:"currency"`
 	Limit    sql.NullInt64 `db:"limit_cents"`
 	Used     int64         `db:"used"`
+	Role     Role          `db:"role"` // its giver's, now
 }
 
 func (g grantBalance) left() int64 { return g.Limit.Int64 - g.Used }
 
 func runningGrants(ctx context.Context, tx core.Tx, p Principal) ([]grantBalance, error) {
 	var out []grantBalance
-	err := tx.Select(ctx, &out, `select g.id, g.currency, g.limit_cents, g.used from reeve_spending_grants g
+	err := tx.Select(ctx, &out, `select g.id, g.currency, g.limit_cents, g.used,
+			(select o.role from reeve_people o where o.id = g.person_id) as role from reeve_spending_grants g
 		where g.account_id = $1 and g.principal = $2 and g.revoked_at is null and g.until > $3
 		and exists (select 1 from reeve_people o where o.id = g.person_id and o.removed_at is null)
 		order by g.id `+tx.Dialect().ForUpdate, p.AccountID(), p.ID(), tx.Micros())
 	return out, err
 }
 
-// sums is what a move spends, by currency.
-type sums struct {
-	cents     map[string]int64
-	uncounted bool // something in it has no amount
+// asking is what a move asks of whoever let its principal spend.
+type asking struct {
+	cents     map[string]int64 // what it spends, by currency
+	uncounted bool             // something in it has no amount
+	quorum    int              // how many people the rules ask for
+	roles     []string         // which roles answer all of the rules; nil: any
 }
 
-// judgeMove asks the gate about every action of a move, and adds up its money.
-func (op *Operator) judgeMove(ctx context.Context, tx core.Tx, ws workspace, p Principal, move []gate.Action) (sums, error) {
-	s := sums{cents: map[string]int64{}}
+// judgeMove asks the gate about every action of a move, and adds up its money. Each
+// is judged as if those before it had been carried out: two that fit one by one must
+// not pass a budget together. A bound on one act is each action's own.
+func (op *Operator) judgeMove(ctx context.Context, tx core.Tx, ws workspace, p Principal, move []gate.Action) (asking, error) {
+	s := asking{cents: map[string]int64{}}
+	var before ahead
 	for _, a := range move {
 		a, err := wellFormedAction(a, ws.Currency)
 		if err != nil {
 			return s, err
 		}
-		j, err := op.evaluate(ctx, tx, ws, p.ID(), a, 0)
+		if err := s.count(a); err != nil {
+			return s, err
+		}
+		j, err := op.evaluateAfter(ctx, tx, ws, p.ID(), a, 0, before)
 		if err != nil {
 			return s, err
 		}
-		if j.verdict.Effect == gate.Deny {
-			return s, j.refusal()
+		switch j.verdict.Effect {
+		case gate.Deny:
+			return s, j.refusal(nowDenied)
+		case gate.RequiresApproval:
+			s.ask(j.verdict.Approval)
 		}
-		if a.AmountCents == nil {
-			s.uncounted = true
-			continue
-		}
-		if s.cents[a.Currency] += int64(*a.AmountCents); s.cents[a.Currency] > int64(gate.MaxCents) {
-			return s, core.Refuse(core.ReasonAmountOutOfRange, "The call's sum in %s is beyond what can be counted.", a.Currency)
-		}
+		before = before.and(j, a)
 	}
 	return s, nil
+}
+
+func (s *asking) count(a gate.Action) error {
+	if a.AmountCents == nil {
+		s.uncounted = true
+		return nil
+	}
+	if s.cents[a.Currency] += int64(*a.AmountCents); s.cents[a.Currency] > int64(gate.MaxCents) {
+		return core.Refuse(core.ReasonAmountOutOfRange, "The call's sum in %s is beyond what can be counted.", a.Currency)
+	}
+	return nil
+}
+
+func (s *asking) ask(a gate.Approval) {
+	s.quorum = max(s.quorum, a.Quorum)
+	switch {
+	case len(a.From) == 0:
+	case s.roles == nil:
+		s.roles = slices.Clone(a.From)
+	default:
+		s.roles = slices.DeleteFunc(s.roles, func(role string) bool { return !isOneOf(role, a.From) })
+	}
+}
+
+// answeredBy keeps the grants that answer what the rules ask. A Start is one person's
+// yes, so it answers none that asks for several, nor one that asks for a role which
+// its giver does not have now; no more than a standing approval does.
+func (s asking) answeredBy(grants []grantBalance) ([]grantBalance, error) {
+	if s.quorum > 1 {
+		return nil, core.Refuse(core.ReasonApproverNotAllowed, "The policy asks for %d people, and a spending grant is the word of one: record it as an intent, which they can approve.", s.quorum).
+			With("quorum", s.quorum)
+	}
+	answering := slices.DeleteFunc(slices.Clone(grants), func(g grantBalance) bool { return s.roles != nil && !isOneOf(string(g.Role), s.roles) })
+	switch {
+	case len(answering) > 0:
+		return answering, nil
+	case len(s.roles) == 0:
+		return nil, core.Refuse(core.ReasonApproverNotAllowed, "The policy asks for approvers whose roles no one person has: call for each of its actions by itself.")
+	}
+	return nil, core.Refuse(core.ReasonApproverNotAllowed, "The policy asks for an approver whose role is one of %s, and no spending grant that runs is of such a person: one of them has to press Start.",
+		listed(s.roles)).With("approvers", s.roles)
 }
 
 // taking is money of a move that one grant answers for.
@@ -132,7 +200,7 @@ type taking struct {
 // from finds the grants that answer for a move: for each currency the oldest whose
 // limit has room for all of it, else one without a limit. What has no amount cannot
 // be counted against a limit, and needs one without.
-func (s sums) from(grants []grantBalance) ([]taking, error) {
+func (s asking) from(grants []grantBalance) ([]taking, error) {
 	unlimited := slices.ContainsFunc(grants, func(g grantBalance) bool { return !g.Limit.Valid })
 	if s.uncounted && !unlimited {
 		return nil, core.Refuse(core.ReasonSpendingLimit, "It has no amount that could be counted against the limit of the spending grant.")

@@ -238,9 +238,9 @@ type StandingRef struct {
 }
 
 // RevokeStanding takes a standing approval back, from the next judgement on. What it
-// allowed before and nobody has claimed yet is taken back by Revoke. Any person of
-// the account whose credential lets them decide may do it: taking back is never
-// harder than giving.
+// allowed before and nobody has claimed yet is taken back by Revoke. It is of one
+// project, like what it allows. Any person whose credential lets them decide there
+// may do it: taking back is never harder than giving.
 func (op *Operator) RevokeStanding(ctx context.Context, p Person, in StandingRef) (StandingInfo, error) {
 	return perform(ctx, op, func(tx core.Tx) (StandingInfo, error) {
 		var out StandingInfo

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/reeve-go/reeve/gate"
@@ -53,7 +54,7 @@ func (op *Operator) expire(ctx context.Context, tx core.Tx) (int, error) {
 		return 0, err
 	}
 	for _, row := range rows {
-		if err := op.storeMoves(ctx, tx, row, gate.StatusExpired, "Its window passed."+row.mayHaveActed()); err != nil {
+		if err := op.storeMoves(ctx, tx, row, gate.StatusExpired, row.ended("Its window passed.")); err != nil {
 			return 0, err
 		}
 	}
@@ -92,13 +93,27 @@ func (op *Operator) reclaim(ctx context.Context, tx core.Tx) (int, error) {
 	return len(rows), nil
 }
 
-// mayHaveActed is added to the words on an intent that ends after a worker had
-// held it without a report. The record must not read as if nothing happened.
-func (r intentRow) mayHaveActed() string {
-	if r.FencingToken == 0 {
-		return ""
+// mayHaveActed says that an intent which ends in a status without anybody's word on
+// what came of it may have been carried out: a worker had held it.
+func (r intentRow) mayHaveActed(end gate.Status) bool {
+	switch end {
+	case gate.StatusCancelled, gate.StatusExpired, gate.StatusRejected, gate.StatusSuperseded:
+		return r.FencingToken > 0
 	}
-	return " A worker held it before and did not report: it may have been carried out."
+	return false
+}
+
+// ended is the words on an intent that ends without anybody's word on what came of
+// it. The record must not read as if nothing had happened where something may have.
+func (r intentRow) ended(words string) string {
+	if r.FencingToken == 0 {
+		return words
+	}
+	also := "A worker held it before and did not report: it may have been carried out."
+	if r.AmountCents.Valid {
+		also += " What it took of a budget stays taken."
+	}
+	return strings.TrimPrefix(words+" "+also, " ")
 }
 
 // Tend sweeps every period until ctx ends, and seals what is new in the record at

@@ -88,7 +88,7 @@ func (n judged) isTwin(r intentRow) (bool, error) {
 	// What ended without an outcome counts where a worker had held it: it may have
 	// been carried out.
 	ended := r.Status == gate.StatusExpired || r.Status == gate.StatusCancelled
-	if ended && r.FencingToken == 0 || r.ID == n.supersedes || r.ID == n.reissues {
+	if ended && !r.mayHaveActed(r.Status) || r.ID == n.supersedes || r.ID == n.reissues {
 		return false, nil
 	}
 	mine, err := effect(n.ws, n.action)
@@ -113,7 +113,7 @@ func (op *Operator) lapse(ctx context.Context, tx core.Tx, r intentRow) (intentR
 	if at == nil || tx.Now().Before(*at) {
 		return r, nil
 	}
-	if err := op.storeMoves(ctx, tx, r, gate.StatusExpired, "Its window passed."+r.mayHaveActed()); err != nil {
+	if err := op.storeMoves(ctx, tx, r, gate.StatusExpired, r.ended("Its window passed.")); err != nil {
 		return r, err
 	}
 	return findIntent(ctx, tx, r.ProjectID, r.ID, "")

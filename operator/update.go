@@ -70,7 +70,7 @@ func (op *Operator) cancel(ctx context.Context, tx core.Tx, p Principal, id int6
 	}
 	n, err := tx.Exec(ctx, `update reeve_intents set status = 'cancelled', settled_by = $1, settled_at = $2, updated_at = $2,
 			expires_at = null, outcome = nullif($3, '') where id = $4 and status = $5 and recorded_by = $1`,
-		p.ID(), tx.Micros(), outcome+row.mayHaveActed(), id, string(row.Status))
+		p.ID(), tx.Micros(), row.ended(outcome), id, string(row.Status))
 	if err := changedOne(n, err); err != nil {
 		return Intent{}, err
 	}

@@ -96,6 +96,7 @@ var (
 	ErrTwin                 error = &Refusal{Reason: core.ReasonTwin}
 	ErrAlreadySettled       error = &Refusal{Reason: core.ReasonAlreadySettled}
 	ErrLapsed               error = &Refusal{Reason: core.ReasonLapsed}
+	ErrMayHaveRun           error = &Refusal{Reason: core.ReasonMayHaveRun}
 	ErrNotYours             error = &Refusal{Reason: core.ReasonNotYours}
 	ErrTransition           error = &Refusal{Reason: core.ReasonTransition}
 	ErrAlreadyApproved      error = &Refusal{Reason: core.ReasonAlreadyApproved}
@@ -112,6 +113,7 @@ var (
 	ErrAuditUnsealed        error = &Refusal{Reason: core.ReasonAuditUnsealed}
 	ErrRoleNotAllowed       error = &Refusal{Reason: core.ReasonRoleNotAllowed}
 	ErrCapability           error = &Refusal{Reason: core.ReasonCapability}
+	ErrFrozen               error = &Refusal{Reason: core.ReasonFrozen}
 	ErrSpendingNotGranted   error = &Refusal{Reason: core.ReasonSpendingNotGranted}
 	ErrSpendingLimit        error = &Refusal{Reason: core.ReasonSpendingLimit}
 	ErrApprovalRequired     error = &Refusal{Reason: core.ReasonApprovalRequired}

@@ -24,8 +24,8 @@ type ActSpec struct {
 	Kinds             []operator.Kind
 	Scopes            []operator.Scope
 	Brake             bool // it stops something, and is never held up
-	// Steps says that it is several transactions, each of which happens once by itself.
-	// None can enclose them, so an idempotency key has no part in it.
+	// Steps says that it is several transactions, which none can enclose. Under an
+	// idempotency key it is begun in one of its own.
 	Steps bool
 }
 
@@ -46,7 +46,7 @@ type Act struct {
 func (a *Act) ReadOnly() bool { return a.Method == "GET" }
 
 // Keyed says that an idempotency key makes the act happen at most once.
-func (a *Act) Keyed() bool { return !a.ReadOnly() && !a.Steps }
+func (a *Act) Keyed() bool { return !a.ReadOnly() }
 
 func describeAct[In, Out any](spec ActSpec) Act {
 	answer := answerOf[Out]()
@@ -129,7 +129,11 @@ func (s *Schedule) callAct(ctx context.Context, c Caller, a *Act, raw []byte) An
 		return success(out)
 	}
 	once := call
-	if a.Keyed() {
+	switch {
+	case a.ReadOnly():
+	case a.Steps:
+		once = func(ctx context.Context) (Answer, error) { return s.inSteps(ctx, c, a.Name, raw, call) }
+	default:
 		once = func(ctx context.Context) (Answer, error) { return s.once(ctx, c, a.Name, raw, call) }
 	}
 	answer, err := once(ctx)
@@ -194,7 +198,7 @@ func actRows() []*Act {
 			Method: "POST", Path: "/v1/standing-approvals", Scopes: decide}, (*operator.Operator).StandingApproval),
 		byPerson(ActSpec{Name: "revoke_standing_approval", Title: "Take a standing approval back", What: "Ends it, from the next judgement on.",
 			Method: "DELETE", Path: "/v1/standing-approvals/{id}", Scopes: decide, Brake: true}, (*operator.Operator).RevokeStanding),
-		byPerson(ActSpec{Name: "freeze", Title: "Freeze", What: "Stops every claim of an outward intent at once.",
+		byPerson(ActSpec{Name: "freeze", Title: "Freeze", What: "Stops every claim of an outward intent, and every call that spends, at once.",
 			Method: "POST", Path: "/v1/freeze", Scopes: decide, Brake: true}, (*operator.Operator).Freeze),
 		byPerson(ActSpec{Name: "unfreeze", Title: "Lift a freeze", What: "Lets outward intents be claimed again. An owner or an admin does it.",
 			Method: "POST", Path: "/v1/unfreeze", Scopes: decide}, (*operator.Operator).Unfreeze),

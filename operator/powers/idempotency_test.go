@@ -38,7 +38,7 @@ func (w *world) mutations() (out []func() mutation) {
 		})
 	}
 	for _, a := range w.Acts() {
-		if a.ReadOnly() || a.Steps {
+		if a.ReadOnly() {
 			continue
 		}
 		out = append(out, func() mutation {
@@ -334,32 +334,6 @@ func TestALapseThatAKeyedActFoundIsRecorded(t *testing.T) {
 		read(t, w.CallAct(keyed(t, "k"), w.full(operator.KindHuman), w.act("/approve"), raw)).wants(t, "window_lapsed")
 		if got := w.query(`select status from reeve_intents where id = $1`, in.ID)[0][0]; got != "expired" || w.stored() != "0" {
 			t.Errorf("it is %s, %s answers are stored", got, w.stored())
-		}
-	})
-}
-
-// TestWhatIsSeveralStepsHappensOnceWithoutItsKey: no transaction can enclose it, so it
-// is done once by what it does, and a key is in nobody's way.
-func TestWhatIsSeveralStepsHappensOnceWithoutItsKey(t *testing.T) {
-	operatortest.EachStore(t, func(t *testing.T, store string) {
-		w := newWorld(t, store, nil)
-		met := 0
-		for _, a := range w.Acts() {
-			if !a.Steps {
-				continue
-			}
-			met++
-			c, raw := w.full(a.Kinds[0]), []byte(text(w.actArgs(a)))
-			if first := w.CallAct(keyed(t, "k"), c, a, raw); !first.OK || first.Replayed {
-				t.Fatalf("%s: %s", a.Name, first.JSON)
-			}
-			before := w.digest()
-			if again := w.CallAct(keyed(t, "k"), c, a, raw); !again.OK && again.Reason != "already_settled" || w.digest() != before {
-				t.Errorf("%s, once more: %s", a.Name, again.JSON)
-			}
-		}
-		if met == 0 {
-			t.Error("no act is of several steps")
 		}
 	})
 }

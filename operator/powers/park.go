@@ -38,7 +38,7 @@ func park[S, In any](t Tool, ask func(S, context.Context, operator.Principal, In
 // what it waits for.
 func (s *Schedule) parking(t *Tool, raw []byte) handler {
 	if t.asks == nil {
-		return t.handle
+		return t.carryOut
 	}
 	return func(ctx context.Context, all receivers, p operator.Principal, in any) (any, error) {
 		question, err := t.asks(ctx, all, p, in)
@@ -46,7 +46,7 @@ func (s *Schedule) parking(t *Tool, raw []byte) handler {
 			return nil, err
 		}
 		if question == nil {
-			return t.handle(ctx, all, p, in)
+			return t.carryOut(ctx, all, p, in)
 		}
 		kept, err := s.op.Park(ctx, p, operator.NewParked{Question: *question, Tool: t.Name, Arguments: raw})
 		if err != nil {
@@ -54,6 +54,13 @@ func (s *Schedule) parking(t *Tool, raw []byte) handler {
 		}
 		return nil, s.waits(p, kept)
 	}
+}
+
+// carryOut runs the row's own handler. From here on an outage leaves the call's end
+// unknown, for whoever holds its idempotency key.
+func (t *Tool) carryOut(ctx context.Context, all receivers, p operator.Principal, in any) (any, error) {
+	core.BeginSteps(ctx)
+	return t.handle(ctx, all, p, in)
 }
 
 // waits is the answer to a call that was kept.

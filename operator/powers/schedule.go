@@ -233,7 +233,13 @@ func (s *Schedule) callRoute(ctx context.Context, c Caller, tool string, route *
 		return answer, err
 	}
 	once := call
-	if t.Keyed() {
+	switch {
+	case t.ReadOnly():
+	case t.Class == Spend:
+		// It is several transactions: what it holds of a grant has to stand also where the
+		// call itself is rolled back.
+		once = func(ctx context.Context) (Answer, error) { return s.inSteps(ctx, c, t.Name, t.counted(raw), call) }
+	default:
 		once = func(ctx context.Context) (Answer, error) { return s.once(ctx, c, t.Name, t.counted(raw), call) }
 	}
 	answer, err := once(ctx)

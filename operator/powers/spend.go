@@ -8,7 +8,12 @@ import (
 )
 
 // spend makes a row that commits money, now or later. shape says what a call would
-// do, as actions that the gate can judge; a row without one does not compile.
+// do, as actions that the gate can judge together; a row without one does not compile.
+//
+// What is taken before the handler runs is the money of the principal's grant. Of the
+// policy's caps and budgets nothing is: they are only looked at. So the handler records
+// whatever it spends as intents, each of which takes its own part, is counted in its
+// window, and may be denied though the move as a whole was let through.
 func spend[S, In, Out any](spec Spec, shape func(In) []gate.Action, f func(S, context.Context, operator.Principal, In) (Out, error)) Tool {
 	spec.Class = Spend
 	t := define(spec, f)

@@ -104,10 +104,8 @@ type handler func(context.Context, receivers, operator.Principal, any) (any, err
 // ReadOnly says that a call changes nothing.
 func (t *Tool) ReadOnly() bool { return t.Class == Read }
 
-// Keyed says that an idempotency key makes a call happen at most once. A call that
-// spends is several transactions: what it holds of a grant has to stand also where
-// the call itself is rolled back.
-func (t *Tool) Keyed() bool { return !t.ReadOnly() && t.Class != Spend }
+// Keyed says that an idempotency key makes a call happen at most once.
+func (t *Tool) Keyed() bool { return !t.ReadOnly() }
 
 // MayPark says that a call may have to wait for a person.
 func (t *Tool) MayPark() bool { return t.asks != nil }

@@ -26,7 +26,10 @@ Every refusal and what would change it is in [refusals.md](refusals.md). The exa
 
 Whatever is no read may be sent with an idempotency key: the header ` + "`Idempotency-Key`" + `, over MCP also
 ` + "`reeve/idempotency-key` in the call's `_meta`" + `; 1 to 255 visible ASCII characters. For 24 hours the same call with the same
-key is given the answer of the first that succeeded, with ` + "`Idempotency-Replayed: true`" + `, and changes nothing.
+key is given the answer of the first that succeeded, with ` + "`Idempotency-Replayed: true`" + `, and changes nothing. A tool that spends, and an
+act of several steps, are begun under the key before anything runs: the same call is told to come back while that runs
+(` + "`unavailable`" + `), and is refused (` + "`may_have_been_carried_out`" + `), and never run again under that key, where nothing is
+known of its end.
 `
 
 const toolsHead = `

@@ -55,6 +55,7 @@ const (
 	ReasonInexactNumber     Reason = "number_inexact"
 	ReasonInvalidCursor     Reason = "invalid_cursor"
 
+	ReasonFrozen             Reason = "frozen"
 	ReasonSpendingNotGranted Reason = "spending_not_granted"
 	ReasonSpendingLimit      Reason = "spending_limit_reached"
 
@@ -71,6 +72,7 @@ const (
 	ReasonNotYours            Reason = "not_yours"
 	ReasonTransition          Reason = "transition_not_allowed"
 	ReasonLapsed              Reason = "window_lapsed"
+	ReasonMayHaveRun          Reason = "may_have_been_carried_out"
 	ReasonStaleToken          Reason = "stale_fencing_token"
 	ReasonSelfApproval        Reason = "own_request"
 	ReasonApproverNotAllowed  Reason = "approver_not_allowed"
@@ -130,6 +132,7 @@ var reasonTable = []ReasonInfo{
 	{ReasonInexactNumber, LayerInput, VerdictDeny, 400, "invalid", "Send that number as a string; a double cannot hold it exactly.", StepCorrectArguments},
 	{ReasonInvalidCursor, LayerInput, VerdictDeny, 400, "invalid", "Pass a cursor back exactly as it was given, or leave it out.", StepCorrectArguments},
 
+	{ReasonFrozen, LayerSpend, VerdictDeny, 403, "forbidden", "A person has stopped whatever reaches outside; an owner or an admin can lift that.", StepEscalateToHuman},
 	{ReasonSpendingNotGranted, LayerSpend, VerdictDeny, 403, "forbidden", "A person has to press Start for this principal first.", StepRequestStart},
 	{ReasonSpendingLimit, LayerSpend, VerdictDeny, 403, "forbidden", "It does not fit what is left of the spending grant; a person can give another one.", StepRequestStart},
 
@@ -146,6 +149,7 @@ var reasonTable = []ReasonInfo{
 	{ReasonNotYours, LayerState, VerdictDeny, 403, "forbidden", "Only the principal that recorded it, or a person, may do this.", StepEscalateToHuman},
 	{ReasonTransition, LayerState, VerdictDeny, 409, "conflict", "From its present status it cannot go there.", StepReRead},
 	{ReasonLapsed, LayerState, VerdictDeny, 409, "conflict", "Its window is over.", StepReRead},
+	{ReasonMayHaveRun, LayerState, VerdictDeny, 409, "conflict", "Nobody knows whether it was carried out: a person looks it up where it would have had its effect, and goes on from there.", StepEscalateToHuman},
 	{ReasonStaleToken, LayerState, VerdictDeny, 409, "conflict", "Another holder has the lease, or it has lapsed.", StepReRead},
 	{ReasonSelfApproval, LayerState, VerdictDeny, 403, "forbidden", "Somebody else has to approve it.", StepEscalateToHuman},
 	{ReasonApproverNotAllowed, LayerPolicy, VerdictDeny, 403, "forbidden", "The rule names who may approve this.", StepEscalateToHuman},
@@ -161,7 +165,7 @@ var reasonTable = []ReasonInfo{
 	{ReasonVersionConflict, LayerState, VerdictDeny, 409, "conflict", "Look at it as it is now, and decide anew.", StepReRead},
 	{ReasonVersionRace, LayerStore, VerdictUnavailable, 503, "unavailable", "Another write came first; nothing of this one was kept.", StepRetryAfter},
 	{ReasonUnavailable, LayerStore, VerdictUnavailable, 503, "unavailable", "The store could not be reached in time.", StepRetryAfter},
-	{ReasonAuditUnsealed, LayerStore, VerdictUnavailable, 503, "unavailable", "The act was recorded and stands; it takes effect once the record is sealed. Look at it again, and do not repeat it.", StepRetryAfter},
+	{ReasonAuditUnsealed, LayerStore, VerdictUnavailable, 503, "unavailable", "The act was recorded and stands; its row in the record is not sealed yet. An approval is carried out once it is; anything else, a stop above all, holds already. Do not repeat it.", StepRetryAfter},
 	{ReasonInternal, LayerStore, VerdictUnavailable, 503, "unavailable", "A fault of reeve's own; it is in the log under the request's id.", StepRetryAfter},
 }
 

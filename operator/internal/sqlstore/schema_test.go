@@ -76,6 +76,7 @@ var impossible = []struct {
 	{"a quorum of nobody", "reeve_intents", row{"id": 2, "day": "x", "quorum": 0}},
 	{"an intent of no project", "reeve_intents", row{"id": 2, "day": "x", "project_id": 99}},
 	{"an edit of nothing", "reeve_intents", row{"id": 2, "day": "x", "supersedes": 99}},
+	{"an answer of what still runs", "reeve_idempotency", row{"id": 2, "principal": "agent:b", "runs_until": 2}},
 	{"an approval of nobody", "reeve_decisions", row{"id": 2, "status": "approved"}},
 	{"a decision on an intent without its digest", "reeve_decisions", row{"id": 2, "intent_id": 1}},
 	{"a digest of no intent", "reeve_decisions", row{"id": 2, "digest": "d"}},
@@ -163,7 +164,12 @@ func TestOnePersonsApprovalOfOneIntentIsOneRow(t *testing.T) {
 		if err := insert(t, db, "reeve_decisions", vote); err == nil {
 			t.Error("the second vote was accepted")
 		}
-		vote["status"] = "rejected"
+		vote["member_from"] = 1
+		if err := insert(t, db, "reeve_decisions", vote); err != nil {
+			t.Errorf("the vote of somebody who came back: %v", err)
+		}
+		delete(vote, "member_from")
+		vote["id"], vote["status"] = 3, "rejected"
 		if err := insert(t, db, "reeve_decisions", vote); err != nil {
 			t.Errorf("a change of mind: %v", err)
 		}
