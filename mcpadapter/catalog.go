@@ -28,20 +28,12 @@ type row struct {
 // entry is one tool on the wire. It is not the SDK's own type, which leaves out
 // annotations that are false when a debug variable of the process says so.
 type entry struct {
-	Name         string          `json:"name"`
-	Title        string          `json:"title"`
-	Description  string          `json:"description"`
-	InputSchema  json.RawMessage `json:"inputSchema"`
-	OutputSchema json.RawMessage `json:"outputSchema"`
-	Annotations  annotations     `json:"annotations"`
-}
-
-type annotations struct {
-	Title       string `json:"title"`
-	ReadOnly    bool   `json:"readOnlyHint"`
-	Destructive bool   `json:"destructiveHint"`
-	Idempotent  bool   `json:"idempotentHint"`
-	OpenWorld   bool   `json:"openWorldHint"`
+	Name         string             `json:"name"`
+	Title        string             `json:"title"`
+	Description  string             `json:"description"`
+	InputSchema  json.RawMessage    `json:"inputSchema"`
+	OutputSchema json.RawMessage    `json:"outputSchema"`
+	Annotations  powers.Annotations `json:"annotations"`
 }
 
 // anyObject is the listed output schema of every tool. It is this wide because
@@ -85,10 +77,7 @@ func newRow(t *powers.Tool, prefix string, rename func(string) string) (row, err
 		Description:  rename(t.Description),
 		InputSchema:  renameInSchema(schema.Bytes(), rename),
 		OutputSchema: anyObject,
-		Annotations: annotations{
-			Title: t.Title, ReadOnly: t.ReadOnly(), Destructive: t.Destructive,
-			Idempotent: t.Idempotent, OpenWorld: t.OpenWorld,
-		},
+		Annotations:  t.Annotations(),
 	})
 	return row{name: name, tool: t, listed: listed}, err
 }

@@ -43,7 +43,7 @@ type Clock = core.Clock
 // layer and the HTTP status that all refusals for a reason share.
 type Refusal = core.Refusal
 
-// Reason is why a call was refused: a snake_case word. docs/reference.md lists
+// Reason is why a call was refused: a snake_case word. docs/refusals.md lists
 // them all, with what would change each.
 type Reason = core.Reason
 

@@ -35,9 +35,9 @@ type adapter struct {
 	mux      *http.ServeMux
 }
 
-// New serves the schedule and the acts under /v1, and /healthz and /readyz. The
-// handler expects the whole path, so it is mounted at "/", or at "/v1/" and the
-// two open addresses. It is safe for any number of requests at once.
+// New serves the schedule and the acts under /v1, their description at /openapi.json,
+// and /healthz and /readyz. The handler expects the whole path, so it is mounted at
+// "/", or at "/v1/" and the other three addresses. It is safe for any number of requests at once.
 //
 // An error says which option, or which row of a table, cannot be served.
 func New(s *powers.Schedule, opts *Options) (http.Handler, error) {

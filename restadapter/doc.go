@@ -5,7 +5,7 @@
 //
 // # A request
 //
-// What lies under /v1 is judged in this order, and the first refusal is the
+// What lies under /v1, and /openapi.json, is judged in this order, and the first refusal is the
 // answer:
 //
 //  1. Host and Origin. A foreign one is refused before a credential is looked at.
@@ -28,6 +28,11 @@
 // application/problem+json it is the same envelope as a problem of RFC 9457.
 // Every answer names its request in X-Request-Id, the name under which the record
 // and the log have it. The caller's own X-Request-Id is not trusted and not used.
+//
+// GET /v1/tools lists the schedule, and GET /openapi.json describes every operation
+// as OpenAPI 3.1, made of the same two tables when the handler is made. Both are for
+// whoever has a credential, of any kind; they carry an ETag, and If-None-Match is
+// answered with 304.
 //
 // Whatever is no read may be sent with one Idempotency-Key. The same request again
 // is answered as it was, with Idempotency-Replayed: true, and changes nothing.

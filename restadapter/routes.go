@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reeve-go/reeve/operator"
 	"github.com/reeve-go/reeve/operator/powers"
 )
 
@@ -29,6 +28,7 @@ type endpoint struct {
 	types  map[string]string // argument to its JSON type
 	permit func(context.Context, powers.Caller) *powers.Answer
 	call   func(context.Context, powers.Caller, []byte) powers.Answer
+	etag   string // of an answer that is the same for as long as the process lives
 }
 
 // argument is what the schedule calls a name of the path or query.
@@ -77,11 +77,9 @@ func (a *adapter) resources() ([]*resource, error) {
 	for _, act := range a.schedule.Acts() {
 		t.add(act.Method, act.Path, act.Name, act.InputSchema, a.actEndpoint(act))
 	}
-	all, err := a.listEndpoint()
-	if err != nil {
+	if err := a.addDocuments(t); err != nil {
 		return nil, err
 	}
-	t.add(http.MethodGet, "/v1/tools", "list_tools", nil, all)
 	for _, res := range t.order {
 		res.allow = allowed(res.endpoints)
 	}
@@ -105,22 +103,6 @@ func (a *adapter) actEndpoint(act *powers.Act) *endpoint {
 			return a.schedule.CallAct(ctx, c, act, raw)
 		},
 	}
-}
-
-// listEndpoint is GET /v1/tools, for callers of every kind.
-func (a *adapter) listEndpoint() (*endpoint, error) {
-	whole, err := list(a.schedule.Tools())
-	return &endpoint{
-		permit: func(ctx context.Context, c powers.Caller) *powers.Answer {
-			return a.schedule.Admit(ctx, c, "list_tools")
-		},
-		call: func(ctx context.Context, c powers.Caller, raw []byte) powers.Answer {
-			if members, err := powers.Members(raw); err != nil || len(members) > 0 {
-				return a.schedule.Refuse(ctx, c, "list_tools", operator.Refuse(operator.ReasonUnknownKey, "The listing takes no parameters; it is always whole."))
-			}
-			return powers.Answer{JSON: whole, OK: true, Status: http.StatusOK}
-		},
-	}, err
 }
 
 var pathParam = regexp.MustCompile(`\{([a-z_]+)\}`)
@@ -199,5 +181,9 @@ func (a *adapter) serve(x *exchange, res *resource) {
 		return
 	}
 	ctx := powers.WithIdempotencyKeys(x.r.Context(), x.r.Header.Values("Idempotency-Key"))
-	x.answer(e.call(ctx, x.caller, raw))
+	answer := e.call(ctx, x.caller, raw)
+	if answer.OK && e.etag != "" && x.unchanged(e.etag) {
+		return
+	}
+	x.answer(answer)
 }

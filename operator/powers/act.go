@@ -36,6 +36,7 @@ type Act struct {
 	ActSpec
 	InputSchema  jsontext.Value
 	OutputSchema jsontext.Value
+	Answers      string // the name of the type of its answer
 	decode       func(*strict.Decoder, []byte) (any, error)
 	person       func(context.Context, *operator.Operator, operator.Person, any) (any, error)
 	worker       func(context.Context, *operator.Operator, operator.Principal, any) (any, error)
@@ -44,11 +45,16 @@ type Act struct {
 // ReadOnly says that the act changes nothing.
 func (a *Act) ReadOnly() bool { return a.Method == "GET" }
 
+// Keyed says that an idempotency key makes the act happen at most once.
+func (a *Act) Keyed() bool { return !a.ReadOnly() && !a.Steps }
+
 func describeAct[In, Out any](spec ActSpec) Act {
+	answer := answerOf[Out]()
 	return Act{
 		ActSpec:      spec,
 		InputSchema:  must(schema.For(reflect.TypeFor[In](), schema.Options{Types: describedTypes})),
-		OutputSchema: must(schema.For(reflect.TypeFor[Out](), schema.Options{Output: true, Types: describedTypes})),
+		OutputSchema: answer.schema,
+		Answers:      answer.typ.Name(),
 		decode: func(d *strict.Decoder, raw []byte) (any, error) {
 			in := new(In)
 			if err := d.Decode(raw, in); err != nil {
@@ -119,7 +125,7 @@ func (s *Schedule) CallAct(ctx context.Context, c Caller, a *Act, raw []byte) An
 		return success(out)
 	}
 	once := call
-	if !a.ReadOnly() && !a.Steps {
+	if a.Keyed() {
 		once = func(ctx context.Context) (Answer, error) { return s.once(ctx, c, a.Name, raw, call) }
 	}
 	answer, err := once(ctx)

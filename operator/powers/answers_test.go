@@ -89,6 +89,10 @@ func conforms(s map[string]any, v any, at string) error {
 		case "type", "description", "format", "maxLength", "minLength", "pattern", "minimum", "maximum", "maxItems", "minItems":
 		case "anyOf":
 			err = anyOf(list(rule), v, at)
+		case "const":
+			if v != rule {
+				err = fmt.Errorf("%v is not %v", v, rule)
+			}
 		case "enum":
 			if !slices.Contains(rule.([]any), v) {
 				err = fmt.Errorf("%v is none of %v", v, rule)

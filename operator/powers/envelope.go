@@ -1,11 +1,14 @@
 package powers
 
 import (
+	"reflect"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/reeve-go/reeve/operator"
 	"github.com/reeve-go/reeve/operator/internal/core"
+	"github.com/reeve-go/reeve/operator/internal/schema"
 )
 
 // Answer is what a call came to, ready for either face.
@@ -25,31 +28,58 @@ type Answer struct {
 // envelope is a refusal as it is written. No result uses any of these names, so
 // the two can be told apart by any one of them.
 type envelope struct {
-	OK           bool          `json:"ok"`
-	Retry        bool          `json:"retry,omitzero"` // a race inside the store that was rolled back whole
-	Verdict      core.Verdict  `json:"verdict"`
-	Reason       core.Reason   `json:"reason"`
-	Action       string        `json:"action"`
-	Layer        core.Layer    `json:"layer"`
-	Retryable    bool          `json:"retryable"`
-	Repeat       int           `json:"repeat"`
-	Message      string        `json:"message"`
-	Error        envelopeError `json:"error"`
-	Recovery     []core.Step   `json:"recovery"`
-	Alternatives []alternative `json:"alternatives"`
+	OK           never         `json:"ok" doc:"False, which no success has."`
+	Retry        bool          `json:"retry,omitzero" doc:"True where a race inside the store was rolled back whole."`
+	Verdict      core.Verdict  `json:"verdict" doc:"What kind of no it is."`
+	Reason       core.Reason   `json:"reason" doc:"Why, as one word of the closed list."`
+	Action       string        `json:"action" doc:"The tool or act, or mcp, rest where none was meant."`
+	Layer        core.Layer    `json:"layer" doc:"The part of the pipeline that refused."`
+	Retryable    bool          `json:"retryable" doc:"Whether the same call may succeed later: an outage, and nothing else."`
+	Repeat       int           `json:"repeat" doc:"The how-manieth identical refusal within 24 hours this is."`
+	Message      string        `json:"message" doc:"One plain sentence."`
+	Error        envelopeError `json:"error" doc:"The same for programs."`
+	Recovery     []core.Step   `json:"recovery" doc:"What would change the outcome."`
+	Alternatives []alternative `json:"alternatives" doc:"Other tools that would work for this caller right now."`
 }
 
+// never is the value false.
+type never bool
+
 type envelopeError struct {
-	Code    string         `json:"code"`
-	Hint    string         `json:"hint"`
-	Details jsontext.Value `json:"details"`
+	Code    string         `json:"code" doc:"A class of reasons, such as invalid or conflict."`
+	Hint    string         `json:"hint" doc:"What would change it."`
+	Details jsontext.Value `json:"details" doc:"What a program can act on."`
 }
 
 // alternative is another tool that would work for this caller right now.
 type alternative struct {
-	Tool string `json:"tool"`
-	Why  string `json:"why"`
+	Tool string `json:"tool" doc:"The tool's name, as this caller knows it."`
+	Why  string `json:"why" doc:"How it may serve."`
 }
+
+// RefusalSchema is the exact JSON Schema of every refusal envelope.
+func RefusalSchema() jsontext.Value { return refusalSchema(core.Reasons()) }
+
+func refusalSchema(table []core.ReasonInfo) jsontext.Value {
+	words := func(list any) map[string]any { return map[string]any{"type": "string", "enum": list} }
+	reasons := make([]core.Reason, 0, len(table))
+	for _, r := range table {
+		reasons = append(reasons, r.Reason)
+	}
+	return must(schema.For(reflect.TypeFor[envelope](), schema.Options{Output: true, Types: map[reflect.Type]map[string]any{
+		reflect.TypeFor[never]():         {"type": "boolean", "const": false},
+		reflect.TypeFor[core.Verdict]():  words(core.Verdicts()),
+		reflect.TypeFor[core.Layer]():    words(core.Layers()),
+		reflect.TypeFor[core.StepKind](): words(core.StepKinds()),
+		reflect.TypeFor[core.Reason]():   words(reasons),
+	}}))
+}
+
+// ReasonInfo is what every refusal for one reason has in common.
+type ReasonInfo = core.ReasonInfo
+
+// Reasons lists every reason of a refusal, in the order of the pipeline.
+func Reasons() []ReasonInfo { return core.Reasons() }
 
 // retryAfter is how many seconds a caller is asked to wait after an outage.
 const retryAfter = 2

@@ -15,6 +15,32 @@ func WithRows(op *operator.Operator, extra ...Tool) (*Schedule, error) {
 	return build(op, append(product(), Group{Toolset: "test", Tools: extra})...)
 }
 
+// DocumentsOf writes the documents of tables that a test has altered.
+func DocumentsOf(tools []*Tool, acts []*Act, reasons []ReasonInfo, scopes []operator.Scope) ([]Document, error) {
+	return tables{tools, acts, reasons, scopes}.documents()
+}
+
+// Meaningless lists the words of the envelope that the page about refusals explains
+// to nobody.
+func Meaningless() []string {
+	var out []string
+	look := func(word string) {
+		if meanings[word] == "" {
+			out = append(out, word)
+		}
+	}
+	for _, v := range core.Verdicts() {
+		look(string(v))
+	}
+	for _, l := range core.Layers() {
+		look(string(l))
+	}
+	for _, k := range core.StepKinds() {
+		look(string(k))
+	}
+	return out
+}
+
 // Row makes a row of a plain function, through the same definition as all others.
 func Row[In, Out any](spec Spec, f func(context.Context, operator.Principal, In) (Out, error)) Tool {
 	return define(spec, func(_ *operator.Operator, ctx context.Context, p operator.Principal, in In) (Out, error) {

@@ -81,6 +81,9 @@ func read(t testing.TB, a powers.Answer) reply {
 		t.Fatalf("not an envelope: %v: %s", err, a.JSON)
 	}
 	holdEnvelope(t, out)
+	if err := conforms(schemaOf(t, powers.RefusalSchema()), schemaOf(t, a.JSON), "envelope"); err != nil {
+		t.Fatalf("%v: %s", err, a.JSON)
+	}
 	return out
 }
 

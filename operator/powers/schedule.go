@@ -228,9 +228,7 @@ func (s *Schedule) CallRoute(ctx context.Context, c Caller, tool string, route *
 		return answer, err
 	}
 	once := call
-	// A call that spends is several transactions: what it holds of a grant has to stand
-	// also where the call itself is rolled back.
-	if !t.ReadOnly() && t.Class != Spend {
+	if t.Keyed() {
 		once = func(ctx context.Context) (Answer, error) { return s.once(ctx, c, t.Name, t.counted(raw), call) }
 	}
 	answer, err := once(ctx)
@@ -300,10 +298,10 @@ func (s *Schedule) run(ctx context.Context, c Caller, t *Tool, route *Route, raw
 		return nil, err
 	}
 	out, err = s.handled(ctx, t, c.Principal.WithVia(core.Via(c.Face)), s.parking(t, raw), in)
-	if err != nil || route == nil || route.pick == nil {
+	if err != nil || route == nil || route.part == nil {
 		return out, err
 	}
-	return route.pick(out)
+	return route.part.of(out)
 }
 
 func (s *Schedule) decode(t *Tool, raw []byte) (any, error) {

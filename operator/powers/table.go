@@ -30,8 +30,8 @@ func operatorTools() Group {
 			Kinds: callers, Scopes: []operator.Scope{operator.ScopeStateRead},
 			Routes: []Route{
 				{Method: "GET", Path: "/v1/state"},
-				{Method: "GET", Path: "/v1/intents", pick: pickIntents},
-				{Method: "GET", Path: "/v1/intents/{id}", Rename: map[string]string{"id": "intent_id", "wait": "wait_seconds"}, pick: pickIntent},
+				{Method: "GET", Path: "/v1/intents", part: partly(intentsOf)},
+				{Method: "GET", Path: "/v1/intents/{id}", Rename: map[string]string{"id": "intent_id", "wait": "wait_seconds"}, part: partly(intentOf)},
 			},
 			Title: "Look at the state",
 			What: "Shows what stands in this project, newest first: tasks, decisions, the record, intents and runs. " +
@@ -75,15 +75,14 @@ func operatorTools() Group {
 	}}
 }
 
-// pickIntent answers the bare intent where one was asked for by its own address.
+// intentOf answers the bare intent where one was asked for by its own address.
 // Without the id in the arguments the state is a list, and no row of a list may
 // pass for the one that was asked for.
-func pickIntent(out any) (any, error) {
-	intents := out.(operator.State).Intents
-	if len(intents) != 1 || intents[0].Payload == nil {
-		return nil, core.Refuse(core.ReasonMissingField, "This address shows one intent: give intent_id.").With("field", "intent_id")
+func intentOf(s operator.State) (operator.Intent, error) {
+	if len(s.Intents) != 1 || s.Intents[0].Payload == nil {
+		return operator.Intent{}, core.Refuse(core.ReasonMissingField, "This address shows one intent: give intent_id.").With("field", "intent_id")
 	}
-	return intents[0], nil
+	return s.Intents[0], nil
 }
 
 // IntentPage is a list of intents by itself.
@@ -92,7 +91,6 @@ type IntentPage struct {
 	NextCursor *string           `json:"next_cursor"`
 }
 
-func pickIntents(out any) (any, error) {
-	s := out.(operator.State)
+func intentsOf(s operator.State) (IntentPage, error) {
 	return IntentPage{s.Intents, s.NextCursor}, nil
 }

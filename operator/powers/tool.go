@@ -57,9 +57,31 @@ type Spec struct {
 // Route is one way to a tool over REST.
 type Route struct {
 	Method string
-	Path   string                 // such as /v1/intents/{id}
-	Rename map[string]string      // path or query names that differ from the argument's
-	pick   func(any) (any, error) // nil: the whole answer
+	Path   string            // such as /v1/intents/{id}
+	Rename map[string]string // path or query names that differ from the argument's
+	part   *part             // nil: the whole answer
+}
+
+// part is what a route answers of a tool's whole answer.
+type part struct {
+	of     func(any) (any, error)
+	answer answerType
+}
+
+// partly makes a route answer a part. Its schema comes from the function's own type.
+func partly[Whole, Part any](f func(Whole) (Part, error)) *part {
+	return &part{answer: answerOf[Part](), of: func(whole any) (any, error) { return f(whole.(Whole)) }}
+}
+
+// answerType is what an answer looks like.
+type answerType struct {
+	typ    reflect.Type
+	schema jsontext.Value
+}
+
+func answerOf[Out any]() answerType {
+	t := reflect.TypeFor[Out]()
+	return answerType{t, must(schema.For(t, schema.Options{Output: true, Types: describedTypes}))}
 }
 
 // Tool is a row of the schedule, ready to be listed and called.
@@ -69,6 +91,7 @@ type Tool struct {
 	Description  string
 	InputSchema  jsontext.Value
 	OutputSchema jsontext.Value // exact, for documents; a listing may show a plain object
+	answer       answerType
 	decode       func(*strict.Decoder, []byte) (any, error)
 	handle       handler
 	shape        func(any) []gate.Action // of a row that spends: what a call would do
@@ -81,17 +104,45 @@ type handler func(context.Context, receivers, operator.Principal, any) (any, err
 // ReadOnly says that a call changes nothing.
 func (t *Tool) ReadOnly() bool { return t.Class == Read }
 
+// Keyed says that an idempotency key makes a call happen at most once. A call that
+// spends is several transactions: what it holds of a grant has to stand also where
+// the call itself is rolled back.
+func (t *Tool) Keyed() bool { return !t.ReadOnly() && t.Class != Spend }
+
+// MayPark says that a call may have to wait for a person.
+func (t *Tool) MayPark() bool { return t.asks != nil }
+
+// AnswerOf is the name of the type that a route answers, and its exact schema.
+func (t *Tool) AnswerOf(r *Route) (name string, schema jsontext.Value) {
+	a := t.answerOf(r)
+	return a.typ.Name(), a.schema
+}
+
+// Creates says that a success of the route may be 201, with the row that was made.
+func (t *Tool) Creates(r *Route) bool {
+	return r.Method == "POST" && t.answerOf(r).typ == reflect.TypeFor[operator.Intent]()
+}
+
+func (t *Tool) answerOf(r *Route) answerType {
+	if r.part != nil {
+		return r.part.answer
+	}
+	return t.answer
+}
+
 // receivers holds the services whose methods the rows are bound to.
 type receivers map[reflect.Type]any
 
 // define makes a row of a method expression of a service. Everything about its
 // arguments and its answer comes from the method's own types.
 func define[S, In, Out any](spec Spec, f func(S, context.Context, operator.Principal, In) (Out, error)) Tool {
+	answer := answerOf[Out]()
 	return Tool{
 		Spec:         spec,
 		Description:  spec.What,
 		InputSchema:  must(schema.For(reflect.TypeFor[In](), schema.Options{Types: describedTypes})),
-		OutputSchema: must(schema.For(reflect.TypeFor[Out](), schema.Options{Output: true, Types: describedTypes})),
+		OutputSchema: answer.schema,
+		answer:       answer,
 		decode: func(d *strict.Decoder, raw []byte) (any, error) {
 			in := new(In)
 			return in, d.Decode(raw, in)

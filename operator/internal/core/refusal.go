@@ -17,6 +17,11 @@ const (
 	VerdictAttest      Verdict = "attest"      // evidence is required first
 )
 
+// Verdicts lists every verdict of a refusal.
+func Verdicts() []Verdict {
+	return []Verdict{VerdictDeny, VerdictPark, VerdictAttest, VerdictUnavailable}
+}
+
 // Layer names the part of the pipeline that refused.
 type Layer string
 
@@ -32,6 +37,11 @@ const (
 	LayerState      Layer = "state"
 	LayerStore      Layer = "store"
 )
+
+// Layers lists every layer, in the order in which a call meets them.
+func Layers() []Layer {
+	return []Layer{LayerCredential, LayerCompany, LayerScope, LayerContext, LayerInput, LayerSpend, LayerPolicy, LayerState, LayerStore}
+}
 
 // StepKind is what a recovery step asks for: a closed list.
 type StepKind string
@@ -51,17 +61,23 @@ const (
 	StepEscalateToHuman   StepKind = "escalate_to_human"
 )
 
+// StepKinds lists every kind of recovery step.
+func StepKinds() []StepKind {
+	return []StepKind{StepRequestCapability, StepRequestToolkit, StepRequestScope, StepRequestStart, StepWaitForApproval, StepWaitForDelivery,
+		StepRetryAfter, StepProvideEvidence, StepReRead, StepCorrectArguments, StepEscalateToHuman}
+}
+
 // Step is one thing that would change a refusal. It names a tool or a human
 // act, never a shell command.
 type Step struct {
-	Kind        StepKind `json:"kind"`
-	Change      string   `json:"change"`
-	Tool        string   `json:"tool,omitzero"`
-	HumanAction string   `json:"human_action,omitzero"`
-	RetryAfter  int      `json:"retry_after_seconds,omitzero"`
-	ApprovalID  int64    `json:"approval_id,omitzero"`
-	ExpiresAt   string   `json:"expires_at,omitzero"`
-	OnExpiry    string   `json:"on_expiry,omitzero"`
+	Kind        StepKind `json:"kind" doc:"What the step asks for."`
+	Change      string   `json:"change" doc:"What would change the outcome."`
+	Tool        string   `json:"tool,omitzero" doc:"The tool to call, as this caller knows it."`
+	HumanAction string   `json:"human_action,omitzero" doc:"What a person has to do."`
+	RetryAfter  int      `json:"retry_after_seconds,omitzero" doc:"How many seconds to wait before the next try."`
+	ApprovalID  int64    `json:"approval_id,omitzero" doc:"The approval that is waited for."`
+	ExpiresAt   string   `json:"expires_at,omitzero" doc:"When the wait is over (RFC 3339)."`
+	OnExpiry    string   `json:"on_expiry,omitzero" doc:"What the wait comes to when it lapses: deny."`
 }
 
 // Refusal is the one error type by which reeve says no. errors.Is compares the
