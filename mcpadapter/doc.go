@@ -28,7 +28,9 @@
 //     structuredContent, isError as the envelope's verdict has it. So it is too
 //     when the body is rotten, as long as it is sure which call it was.
 //   - of a body that is not one request: HTTP 400 (413 too large, 408 too slow)
-//     with a JSON-RPC error whose data is the envelope.
+//     with a JSON-RPC error whose data is the envelope. Where nobody speaks the
+//     protocol version, supported and requested stand beside it, as the protocol
+//     wants them.
 //   - of the request as such: HTTP 401, 403, 405 or 415 with the envelope as the
 //     body.
 //
@@ -86,8 +88,9 @@
 //     TestAListingIsPrivateAndStaleAtOnce.
 //   - logging and listChanged are declared by default:
 //     TestTheOfficialClientListsAndCallsInEveryEra.
-//   - An unknown older version, and most other faults, answer in plain text:
-//     TestAVersionThatNobodySpeaksIsRefusedInJSON.
+//   - An unknown older version, and most other faults, answer in plain text, and a
+//     newer one is repeated whatever it holds:
+//     TestAVersionThatNobodySpeaksIsRefusedWithThoseThatThereAre.
 //   - A header sent twice counts as its first value:
 //     TestHeadersOfTheNewerEraMustAgreeWithTheBody.
 //   - The input schema is walked again on every call of the newer era (it is

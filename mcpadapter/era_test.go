@@ -230,12 +230,54 @@ func TestACallThatSaysTooLittleOfItselfIsRefusedInAnEnvelope(t *testing.T) {
 	}
 }
 
-func TestAVersionThatNobodySpeaksIsRefusedInJSON(t *testing.T) {
+func TestAVersionThatNobodySpeaksIsRefusedWithThoseThatThereAre(t *testing.T) {
 	h := newHouse(t, nil)
-	for _, v := range []string{"2023-01-01", "1", "0", "tomorrow", "2026-07-28x"} {
-		h.post(record, header("Mcp-Protocol-Version", v)).failed(t, http.StatusBadRequest, -32600, "null", "invalid_value")
+	rotten := call(`{"a":1,"a":2}`)
+	for name, c := range map[string]struct{ body, id, version, requested string }{
+		"an older one":          {record, "1", "2023-01-01", "2023-01-01"},
+		"one that is yet to be": {record, "1", "2031-01-01", "2031-01-01"},
+		"one of another form":   {record, "1", "v999.0.0", "v999.0.0"},
+		"a number":              {record, "1", "1", "1"},
+		"a word":                {record, "1", "tomorrow", ""},
+		"a credential":          {record, "1", h.agent, ""},
+		"two":                   {record, "1", "2025-11-25, 2025-06-18", ""},
+		"a listing":             {list, "7", "2031-01-01", "2031-01-01"},
+		"a method of nobody":    {`{"jsonrpc":"2.0","id":"x","method":"nobody/knows"}`, `"x"`, "2031-01-01", "2031-01-01"},
+		"a notification":        {`{"jsonrpc":"2.0","method":"notifications/x"}`, "null", "2031-01-01", "2031-01-01"},
+		"a rotten call":         {rotten, "7", "2031-01-01", "2031-01-01"},
+		"a word, a rotten call": {rotten, "7", "tomorrow", ""},
+		"no JSON":               {`{`, "null", "2031-01-01", "2031-01-01"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := h.post(c.body, header("Mcp-Protocol-Version", strings.Split(c.version, ", ")...))
+			a.failed(t, http.StatusBadRequest, mcp.CodeUnsupportedProtocolVersion, c.id, "invalid_value")
+			var data mcp.UnsupportedProtocolVersionData
+			if err := json.Unmarshal(a.rpc(t).Error.Data, &data); err != nil {
+				t.Fatal(err)
+			}
+			if data.Requested != c.requested || !slices.Equal(data.Supported, mcp.SupportedProtocolVersions()) {
+				t.Errorf("%+v", data)
+			}
+		})
 	}
-	h.post(record, header("Mcp-Protocol-Version", "2025-11-25", "2025-06-18")).failed(t, http.StatusBadRequest, -32600, "null", "invalid_value")
+}
+
+// A client that is newer than the server finds out by itself what both of them speak.
+func TestAClientThatIsNewerThanTheServerSettlesOnWhatBothSpeak(t *testing.T) {
+	h := newHouse(t, nil)
+	a := h.post(strings.ReplaceAll(newer("server/discover", ""), "2026-07-28", "2031-01-01"), header("Mcp-Protocol-Version", "2031-01-01"), header("Mcp-Method", "server/discover"))
+	a.failed(t, http.StatusBadRequest, mcp.CodeUnsupportedProtocolVersion, "1", "invalid_value")
+	var data, discovered struct{ Supported, SupportedVersions []string }
+	if err := json.Unmarshal(a.rpc(t).Error.Data, &data); err != nil {
+		t.Fatal(err)
+	}
+	a = h.post(newer("server/discover", ""), newerHeaders("server/discover", "")...)
+	if err := json.Unmarshal(a.rpc(t).Result, &discovered); err != nil {
+		t.Fatal(err)
+	}
+	if len(data.Supported) == 0 || !slices.Equal(data.Supported, discovered.SupportedVersions) {
+		t.Errorf("refused with %v, discovered %v", data.Supported, discovered.SupportedVersions)
+	}
 }
 
 func TestAnErrorNeverRepeatsTheRequest(t *testing.T) {

@@ -57,7 +57,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Request-Id", in.caller.RequestID)
 	h.Set("X-Content-Type-Options", "nosniff")
 	powers.CloseChunked(h, r)
-	if !f.enter(w, r, in) || !f.authenticate(w, r, in) || !f.speaks(w, r, in) {
+	if !f.enter(w, r, in) || !f.authenticate(w, r, in) {
 		return
 	}
 	body, fail := f.read(w, r)
@@ -149,6 +149,9 @@ func (f *front) authenticate(w http.ResponseWriter, r *http.Request, in *inbound
 func (f *front) serve(w http.ResponseWriter, r *http.Request, in *inbound, body []byte) {
 	in.body = body
 	m, fail := parse(body)
+	if unspoken := unspoken(r.Header, m, fail); unspoken != nil {
+		fail = unspoken
+	}
 	if fail != nil {
 		f.refuseRPC(w, r, in, fail)
 		return
@@ -196,7 +199,7 @@ func (f *front) refuseRPC(w http.ResponseWriter, r *http.Request, in *inbound, f
 		writeTooMany(w, fail.id, answer)
 		return
 	}
-	writeRPCError(w, fail.status, fail.id, fail.code, rpcMessage(fail.code), answer.JSON)
+	writeRPCError(w, fail.status, fail.id, fail.code, rpcMessage(fail.code), beside(answer.JSON, fail.more))
 }
 
 // refuseHTTP tells a refusal of the request as such, before its body is read.

@@ -30,6 +30,7 @@ type fault struct {
 	id     []byte // as it stands in the body; nil where none can be believed
 	call   bool   // this much is sure: one tools/call with that id
 	tool   string // the tool's name, where one can be found
+	more   any    // an object whose members the protocol wants beside the envelope's; nil: none
 }
 
 func (f *fault) Error() string { return f.err.Error() }

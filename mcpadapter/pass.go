@@ -6,8 +6,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -33,24 +31,6 @@ func one(h http.Header, name string) string { return strings.Join(h.Values(name)
 
 func newerEra(h http.Header) bool { return one(h, headerVersion) >= newEra }
 
-// versionForm is what every protocol version looks like.
-var versionForm = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
-
-// speaks refuses a protocol version that nobody speaks. What claims to be newer
-// than all is left to the SDK, which answers with the versions that it knows.
-func (f *front) speaks(w http.ResponseWriter, r *http.Request, in *inbound) bool {
-	version := one(r.Header, headerVersion)
-	known := mcp.SupportedProtocolVersions()
-	if version == "" || slices.Contains(known, version) || newerEra(r.Header) && versionForm.MatchString(version) {
-		return true
-	}
-	abandon(w, r)
-	f.refuseRPC(w, r, in, &fault{status: http.StatusBadRequest, code: jsonrpc.CodeInvalidRequest,
-		err: operator.Refuse(operator.ReasonInvalidValue,
-			"This server does not speak the protocol version in the header; it speaks %s.", strings.Join(known, ", "))})
-	return false
-}
-
 // agrees holds the headers of the newer era to the body. The SDK does so too,
 // but repeats both in its error, whatever they hold.
 func (m *message) agrees(h http.Header, in *inbound) *fault {
@@ -67,7 +47,7 @@ func (m *message) agrees(h http.Header, in *inbound) *fault {
 	if one(h, headerMethod) != m.method {
 		return mismatch(headerMethod)
 	}
-	if m.method == methodCallTool && !m.saysEra() && slices.Contains(mcp.SupportedProtocolVersions(), one(h, headerVersion)) {
+	if m.method == methodCallTool && !m.saysEra() {
 		return &fault{status: http.StatusBadRequest, code: jsonrpc.CodeInvalidParams, id: m.id, call: true, tool: in.tool,
 			err: operator.Refuse(operator.ReasonMissingField,
 				"A request of this protocol version names its version and the client's capabilities in params._meta, as %s and %s.",
@@ -118,10 +98,6 @@ func (f *front) pass(w http.ResponseWriter, r *http.Request, in *inbound, m *mes
 	if fail != nil {
 		f.refuseRPC(w, r, in, fail)
 		return
-	}
-	if version := one(r.Header, headerVersion); m.method == methodCallTool && version != "" && !slices.Contains(mcp.SupportedProtocolVersions(), version) {
-		// The SDK answers it with the versions that there are; it is on record as well.
-		f.refuse(r.Context(), in.caller, f.catalog.action(in.tool), in.body, operator.Refuse(operator.ReasonInvalidValue, "This server does not speak that protocol version."))
 	}
 	h := http.Header{}
 	for _, name := range []string{headerVersion, headerMethod, headerName} {

@@ -1,8 +1,10 @@
 package mcpadapter
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -48,6 +50,19 @@ func writeRPCError(w http.ResponseWriter, status int, id []byte, code int64, mes
 	write(w, status, body)
 }
 
+// beside is an envelope with the members of another object after its own.
+func beside(envelope []byte, more any) []byte {
+	if more == nil {
+		return envelope
+	}
+	members, err := json.Marshal(more)
+	if err != nil || len(members) <= len("{}") || !isObject(envelope) {
+		return envelope
+	}
+	head := bytes.TrimRight(envelope, " \t\r\n")
+	return slices.Concat(head[:len(head)-1], []byte{','}, members[1:])
+}
+
 // writeTooMany answers a message of a caller that sends too many.
 func writeTooMany(w http.ResponseWriter, id []byte, answer powers.Answer) {
 	w.Header().Set("Retry-After", strconv.Itoa(answer.RetryAfter))
@@ -71,6 +86,8 @@ func rpcMessage(code int64) string {
 		return "Invalid params"
 	case mcp.CodeHeaderMismatch:
 		return "Header mismatch"
+	case mcp.CodeUnsupportedProtocolVersion:
+		return "Unsupported protocol version"
 	case jsonrpc.CodeMethodNotFound:
 		return notFound().Message
 	default:

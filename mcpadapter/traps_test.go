@@ -314,10 +314,9 @@ func TestARefusedConnectionIsLetGoThoughItsBodyNeverEnds(t *testing.T) {
 	h := untouched(t, &Options{BodyTimeout: time.Minute})
 	address := strings.TrimSuffix(strings.TrimPrefix(h.url, "http://"), "/mcp")
 	for name, headers := range map[string]string{
-		"a stranger's":          "Content-Type: application/json\r\nAuthorization: Bearer nonsense\r\n",
-		"of a foreign page":     "Content-Type: application/json\r\nOrigin: https://evil.example\r\n",
-		"of another type":       "Content-Type: text/plain\r\n",
-		"that nobody speaks to": "Content-Type: application/json\r\nAuthorization: Bearer " + h.agent + "\r\nMcp-Protocol-Version: 1\r\n",
+		"a stranger's":      "Content-Type: application/json\r\nAuthorization: Bearer nonsense\r\n",
+		"of a foreign page": "Content-Type: application/json\r\nOrigin: https://evil.example\r\n",
+		"of another type":   "Content-Type: text/plain\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", address)

@@ -205,15 +205,23 @@ func nodeTool(t *testing.T, name string) string {
 // run runs a client with the credential on its standard input.
 func run(t *testing.T, input, program string, args ...string) []byte {
 	t.Helper()
+	said, _ := runTold(t, input, program, args...)
+	return said
+}
+
+// runTold is run, with what the client told on its standard error.
+func runTold(t *testing.T, input, program string, args ...string) (said, told []byte) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stdin = strings.NewReader(input)
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(nodeTool(t, "node"))+string(os.PathListSeparator)+os.Getenv("PATH"), "NO_COLOR=1")
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(nodeTool(t, "node"))+string(os.PathListSeparator)+os.Getenv("PATH"), "NO_COLOR=1",
+		"MCP_INSPECTOR_SECRET_STORE=memory") // else it complains where there is no keyring
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%s: %v\n%s%s", filepath.Base(program), err, stdout.String(), stderr.String())
 	}
-	return stdout.Bytes()
+	return stdout.Bytes(), stderr.Bytes()
 }

@@ -48,22 +48,13 @@ func TestTheTypeScriptClientsStartACommandInBothEras(t *testing.T) {
 }
 
 func TestTheInspectorStartsACommandInBothEras(t *testing.T) {
-	inspector, program := nodeTool(t, "mcp-inspector"), built(t)
-	for _, era := range []string{"legacy", "modern"} {
+	node, program := nodeTool(t, "mcp-inspector"), built(t)
+	for _, era := range eras {
 		t.Run(era, func(t *testing.T) {
 			h := newHouse(t)
 			words := command(t, program, h)
-			config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"reeve": map[string]any{
-				"type": "stdio", "command": words[0], "args": words[1:],
-			}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			file := filepath.Join(t.TempDir(), "mcp.json")
-			if err := os.WriteFile(file, config, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			inspect(t, inspector, file, era).holdsMainJob(t, h)
+			started := config(t, map[string]any{"type": "stdio", "command": words[0], "args": words[1:]})
+			inspector{node, started, era}.walk(t).holdsMainJob(t, h)
 		})
 	}
 }

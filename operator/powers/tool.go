@@ -232,7 +232,9 @@ func withActor(in jsontext.Value) (jsontext.Value, error) {
 		return nil, errors.New("the schema has no properties")
 	}
 	at := properties.Offset + len(properties.Value) - 1
-	more := `"actor":{"description":"Accepted and thrown away: who calls is known from the credential."}`
+	// A length of at least nothing holds for every value, of any type. Without one
+	// keyword that could refuse something, some clients warn of the tool.
+	more := `"actor":{"minLength":0,"description":"Accepted and thrown away: who calls is known from the credential."}`
 	if string(properties.Value) != "{}" {
 		more = "," + more
 	}
