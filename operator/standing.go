@@ -237,6 +237,7 @@ type StandingRef struct {
 // the account whose credential lets them decide may do it: taking back is never
 // harder than giving.
 func (op *Operator) RevokeStanding(ctx context.Context, p Person, in StandingRef) (StandingInfo, error) {
+	ctx = core.Urgent(ctx)
 	return perform(ctx, op, func(tx core.Tx) (StandingInfo, error) {
 		var out StandingInfo
 		if _, err := p.stand(ctx, tx, core.ScopeIntentsDecide); err != nil {
