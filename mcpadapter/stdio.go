@@ -19,9 +19,13 @@ const (
 	// is longer than the longest wait for a person's decision.
 	DefaultAnswerTimeout = 2 * time.Minute
 
-	// maxUnderWay is how many messages are answered side by side. Reading goes no
-	// further until one of them is answered.
+	// maxUnderWay is how many messages are answered side by side. The others wait, in
+	// the order in which they came: reading goes on, so that a request can be taken back
+	// and the end of the input is seen, whatever is under way.
 	maxUnderWay = 16
+	// maxWaiting and maxWaitingBytes bound what waits. What comes beyond is refused.
+	maxWaiting      = 1000
+	maxWaitingBytes = 4 << 20
 
 	// lastWords is how long what was cut off has for saying so.
 	lastWords = time.Second
@@ -130,11 +134,12 @@ func isCredential(token string) bool {
 
 // Run reads messages from in, one a line, and writes each answer to out as one
 // line, in the order in which they come about. Nothing else is written to out. At
-// most 16 messages are under way at once.
+// most 16 messages are under way at once, and at most 1000, of 4 MiB in all, wait for
+// their turn; what comes beyond is answered as unavailable.
 //
 // It ends when in does, or ctx: no more is read then, and what is under way is
-// answered within the grace; what is not is cut off, and answered as unavailable.
-// Then it returns nil. An error says that in could not be read or out not be
+// answered within the grace, and so is what waits where it was in that ended; what is
+// not is cut off, and answered as unavailable. Then it returns nil. An error says that in could not be read or out not be
 // written.
 //
 // Reading cannot be interrupted. Where ctx ends first, one read of in is left

@@ -9,8 +9,10 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -27,10 +29,52 @@ var errAnswerTooLarge = errors.New("the answer is too large")
 // something, whatever became of the request.
 func (s *session) exchange(ctx context.Context, x *exchange) []byte {
 	answer := s.ask(ctx, x)
-	if bytes.Contains(answer, []byte(s.token)) {
+	if repeats(answer, s.token) {
 		return s.outage(x, errEcho)
 	}
 	return answer
+}
+
+// repeats says whether an answer holds the credential, as it stands or in any spelling
+// that JSON has for it. An answer may hold JSON as text, an envelope within the content
+// of a result, and so on: what is spelt out is looked at again.
+func repeats(answer []byte, token string) bool {
+	for text := answer; ; {
+		if bytes.Contains(text, []byte(token)) {
+			return true
+		}
+		plain := unescaped(text)
+		if len(plain) == len(text) {
+			return false
+		}
+		text = plain
+	}
+}
+
+// unescaped spells out each escape of JSON in a text, wherever it stands. It is shorter
+// than the text if there was one.
+func unescaped(text []byte) []byte {
+	at := bytes.IndexByte(text, '\\')
+	if at < 0 {
+		return text
+	}
+	out := append(make([]byte, 0, len(text)), text[:at]...)
+	for i := at; i < len(text); i++ {
+		if text[i] != '\\' || i+1 == len(text) {
+			out = append(out, text[i])
+			continue
+		}
+		i++
+		if text[i] == 'u' && i+4 < len(text) {
+			if n, err := strconv.ParseUint(string(text[i+1:i+5]), 16, 16); err == nil {
+				out = utf8.AppendRune(out, rune(n))
+				i += 4
+				continue
+			}
+		}
+		out = append(out, text[i]) // \n as n: no credential has what it stands for
+	}
+	return out
 }
 
 var errEcho = errors.New("the answer repeated the credential")
@@ -182,6 +226,10 @@ func (s *session) outage(x *exchange, err error) []byte {
 	switch {
 	case errors.Is(err, errTooSlow):
 		return x.unavailable("The server did not answer within %s; whether it did what was asked is not known.", s.opts.AnswerTimeout)
+	case errors.Is(err, errUnsent):
+		return x.unavailable("The connection was ended before this was sent on; nothing was done.")
+	case errors.Is(err, errCrowded):
+		return x.unavailable("%d messages are under way, and too many wait; this one was not sent on. Try again once some of them are answered.", maxUnderWay)
 	case errors.Is(err, errStopping):
 		return x.unavailable("The connection was ended before the answer came; whether the server did what was asked is not known.")
 	case errors.Is(err, errEcho):

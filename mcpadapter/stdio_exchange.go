@@ -30,6 +30,7 @@ type exchange struct {
 	response  bool   // it answers something, though nothing was asked
 	takesBack bool   // it takes the request of that id back
 
+	under  context.Context // what it is answered under, once it is under way
 	cancel context.CancelCauseFunc
 }
 

@@ -22,14 +22,16 @@ var (
 	errCancelled = errors.New("the host takes the request back")
 	errStopping  = errors.New("the bridge stops")
 	errTooSlow   = errors.New("the server took too long")
+	errUnsent    = errors.New("the bridge stopped before it was sent on")
+	errCrowded   = errors.New("too many messages wait")
 )
 
 // session is one run of a bridge.
 type session struct {
 	*Bridge
-	out   *lineWriter
-	slots chan struct{} // one per message under way
-	group sync.WaitGroup
+	out      *lineWriter
+	refusing chan struct{} // one per refusal of the bridge's own that is being written
+	group    sync.WaitGroup
 
 	// under is what every request runs under. It outlives the input, and ends with
 	// the grace.
@@ -38,12 +40,15 @@ type session struct {
 
 	mu         sync.Mutex
 	underWay   map[*exchange]struct{}
+	busy       int // goroutines that answer, one message after the other
+	waiting    []*exchange
+	bytes      int    // of what waits
 	negotiated string // protocol version of the last handshake's answer, or empty
 	spoken     string // protocol version that was named last, by either side
 }
 
 func newSession(b *Bridge, out io.Writer) *session {
-	s := &session{Bridge: b, out: newLineWriter(out), slots: make(chan struct{}, maxUnderWay), underWay: map[*exchange]struct{}{}}
+	s := &session{Bridge: b, out: newLineWriter(out), refusing: make(chan struct{}, maxUnderWay), underWay: map[*exchange]struct{}{}}
 	s.under, s.cut = context.WithCancelCause(context.Background())
 	return s
 }
@@ -64,6 +69,7 @@ func (s *session) readAll(ctx context.Context, in io.Reader) error {
 	for {
 		select {
 		case <-ctx.Done():
+			s.group.Go(s.refuseWaiting)
 			return nil
 		case <-s.out.broken:
 			return nil
@@ -94,7 +100,7 @@ func readLines(in io.Reader, lines chan<- read, done <-chan struct{}) {
 	}
 }
 
-// take begins to answer one line, once there is room for it.
+// take begins to answer one line, or has it wait.
 func (s *session) take(ctx context.Context, l line) {
 	if l.blank() {
 		return
@@ -113,38 +119,111 @@ func (s *session) take(ctx context.Context, l line) {
 		s.cancel(x.key())
 		return
 	}
-	select {
-	case s.slots <- struct{}{}:
-		s.start(x)
-	case <-s.out.broken:
-	case <-ctx.Done():
-		s.write(x, s.outage(x, errStopping))
+	if !s.admit(x) {
+		s.refuse(ctx, x)
 	}
 }
 
-func (s *session) start(x *exchange) {
-	ctx, cancel := context.WithCancelCause(s.under)
-	x.cancel = cancel
-	ctx, free := context.WithTimeoutCause(ctx, s.opts.AnswerTimeout, errTooSlow)
+// admit gives a message to a goroutine, or to the queue, or says that there is no
+// room for it.
+func (s *session) admit(x *exchange) bool {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.busy < maxUnderWay:
+		s.busy++
+		s.begin(x)
+		s.group.Go(func() { s.work(x) })
+	case len(s.waiting) < maxWaiting && s.bytes+len(x.body) <= maxWaitingBytes:
+		s.waiting = append(s.waiting, x)
+		s.bytes += len(x.body)
+	default:
+		return false
+	}
+	return true
+}
+
+// refuse answers what there is no room for, beside the reading: whoever does not read
+// its answers shall be able to end the input all the same.
+func (s *session) refuse(ctx context.Context, x *exchange) {
+	select {
+	case s.refusing <- struct{}{}:
+		s.group.Go(func() {
+			defer func() { <-s.refusing }()
+			s.write(x, s.outage(x, errCrowded))
+		})
+	case <-s.out.broken:
+	case <-ctx.Done():
+	}
+}
+
+// begin notes, under the lock, that a message is under way: from here on it can be
+// taken back.
+func (s *session) begin(x *exchange) {
+	x.under, x.cancel = context.WithCancelCause(s.under)
 	s.underWay[x] = struct{}{}
 	if slices.Contains(mcp.SupportedProtocolVersions(), x.version) {
 		s.spoken = x.version
 	}
-	s.mu.Unlock()
-	s.group.Go(func() {
-		defer func() { <-s.slots }()
-		defer cancel(nil)
-		defer free()
-		answer := s.exchange(ctx, x)
-		s.mu.Lock()
-		delete(s.underWay, x)
-		s.mu.Unlock()
-		if errors.Is(context.Cause(ctx), errCancelled) {
-			return // who takes a request back waits for no answer
+}
+
+// work answers a message, and then what waits, until nothing does.
+func (s *session) work(x *exchange) {
+	for unsent := false; x != nil; x, unsent = s.next() {
+		if unsent {
+			s.write(x, s.outage(x, errUnsent))
+			continue
 		}
-		s.write(x, answer)
-	})
+		s.answer(x)
+	}
+}
+
+// next takes a message out of the queue, and says whether it comes too late to be sent
+// on. Where there is none, or nothing can be written any more, its caller is no longer
+// busy.
+func (s *session) next() (x *exchange, unsent bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiting) == 0 || s.out.fault() != nil {
+		s.busy--
+		return nil, false
+	}
+	x = s.waiting[0]
+	s.waiting[0] = nil
+	s.waiting = s.waiting[1:]
+	s.bytes -= len(x.body)
+	if context.Cause(s.under) != nil {
+		return x, true
+	}
+	// What was agreed on since it came holds for it as well.
+	x = newExchange(x.body, versions{s.negotiated, s.spoken})
+	s.begin(x)
+	return x, false
+}
+
+// refuseWaiting answers everything that waits without sending it on.
+func (s *session) refuseWaiting() {
+	s.mu.Lock()
+	waiting := s.waiting
+	s.waiting, s.bytes = nil, 0
+	s.mu.Unlock()
+	for _, x := range waiting {
+		s.write(x, s.outage(x, errUnsent))
+	}
+}
+
+func (s *session) answer(x *exchange) {
+	defer x.cancel(nil)
+	ctx, free := context.WithTimeoutCause(x.under, s.opts.AnswerTimeout, errTooSlow)
+	defer free()
+	answer := s.exchange(ctx, x)
+	s.mu.Lock()
+	delete(s.underWay, x)
+	s.mu.Unlock()
+	if errors.Is(context.Cause(ctx), errCancelled) {
+		return // who takes a request back waits for no answer
+	}
+	s.write(x, answer)
 }
 
 // write writes an answer, where one is due.
@@ -154,7 +233,7 @@ func (s *session) write(x *exchange, answer []byte) {
 	}
 }
 
-// cancel gives up the request of that key, if there is one under way.
+// cancel gives up the request of that key, if there is one under way or waiting.
 func (s *session) cancel(key string) {
 	if key == "" {
 		return
@@ -166,6 +245,13 @@ func (s *session) cancel(key string) {
 			x.cancel(errCancelled)
 		}
 	}
+	s.waiting = slices.DeleteFunc(s.waiting, func(x *exchange) bool {
+		taken := !x.silent && x.key() == key
+		if taken {
+			s.bytes -= len(x.body)
+		}
+		return taken
+	})
 }
 
 func (s *session) versions() versions {

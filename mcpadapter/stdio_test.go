@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -484,6 +485,88 @@ func TestMessagesThatWaitForRoomAreAnsweredWhenItStops(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Whatever is under way, the input is read on.
+func TestARequestThatWaitsForRoomCanBeTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var sent atomic.Int64
+		h := hostOf(t.Context(), bridgeTo(t, farSide(func(r *http.Request) (*http.Response, error) {
+			sent.Add(1)
+			select {
+			case <-release:
+				return echo(r)
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			}
+		}), nil))
+		for i := range 40 {
+			h.say(t, ping(i+1))
+		}
+		for _, id := range []int{1, 20, 39} { // one under way, two that wait
+			h.say(t, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id)+"\n")
+		}
+		synctest.Wait()
+		close(release)
+		h.in.Close()
+		got := h.ids()
+		if len(got) != 37 || slices.Contains(got, "1") || slices.Contains(got, "20") || slices.Contains(got, "39") || sent.Load() != 38 {
+			t.Errorf("%d were sent on, answered were %v", sent.Load(), got)
+		}
+	})
+}
+
+func TestTheEndOfAFullInputTakesOneGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now() // of the bubble's clock
+		h := hostOf(t.Context(), bridgeTo(t, farSide(never), nil))
+		for i := range 300 {
+			h.say(t, ping(i+1))
+		}
+		h.in.Close()
+		if got := h.ids(); len(got) != 300 {
+			t.Errorf("%d were answered", len(got))
+		}
+		if err := <-h.ended; err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > DefaultGrace+lastWords {
+			t.Errorf("the end took %s", took)
+		}
+	})
+}
+
+func TestWhatThereIsNoRoomForIsRefusedAndCostsNothing(t *testing.T) {
+	big := strings.Replace(ping(7), `"ping"`, `"ping","params":{"x":"`+strings.Repeat("x", 1<<20-200)+`"}`, 1)
+	for name, c := range map[string]struct {
+		message string
+		waiting int
+	}{"many messages": {ping(7), maxWaiting}, "large messages": {big, 4}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancel(t.Context())
+				h := hostOf(ctx, bridgeTo(t, farSide(never), nil))
+				for range maxUnderWay + c.waiting + 5 {
+					h.say(t, c.message)
+				}
+				synctest.Wait()
+				for range 5 {
+					if l := <-h.out; !strings.Contains(l, "was not sent on") || !strings.Contains(l, `"id":7`) {
+						t.Errorf("it is answered %s", l)
+					}
+				}
+				if n := len(h.out); n != 0 {
+					t.Errorf("%d more were answered", n)
+				}
+				stop()
+				if got := h.ids(); len(got) != maxUnderWay+c.waiting {
+					t.Errorf("%d were answered at the end", len(got))
+				}
+				h.in.Close()
+			})
+		})
+	}
 }
 
 func TestABridgeLeavesNothingRunning(t *testing.T) {

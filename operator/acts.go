@@ -27,9 +27,20 @@ func (op *Operator) Approve(ctx context.Context, p Person, in ActInput) (Intent,
 }
 
 // ApproveTx is Approve within a transaction that the caller owns. It cannot be
-// sealed before the caller commits; a worker waits until it is.
+// sealed before the caller commits; a worker waits until it is. On PostgreSQL that
+// transaction must be READ COMMITTED (ErrIsolation): in any other, two people who
+// approve at once would not see each other's votes.
 func (op *Operator) ApproveTx(ctx context.Context, tx Querier, p Person, in ActInput) (Intent, error) {
-	return op.approve(ctx, op.db.Foreign(tx), p, in)
+	return foreign(ctx, op, tx, func(tx core.Tx) (Intent, error) { return op.approve(ctx, tx, p, in) })
+}
+
+// foreign runs f in a transaction that belongs to the caller.
+func foreign(ctx context.Context, op *Operator, q Querier, f func(core.Tx) (Intent, error)) (Intent, error) {
+	tx, err := op.db.Foreign(ctx, q)
+	if err != nil {
+		return Intent{}, err
+	}
+	return f(tx)
 }
 
 // Reject refuses an intent for good: the agent's same wish is answered by the
@@ -41,9 +52,12 @@ func (op *Operator) Reject(ctx context.Context, p Person, in ActInput) (Intent, 
 }
 
 // RejectTx is Reject within a transaction that the caller owns. It cannot be
-// sealed before the caller commits.
+// sealed before the caller commits. On PostgreSQL that transaction must be READ
+// COMMITTED (ErrIsolation).
 func (op *Operator) RejectTx(ctx context.Context, tx Querier, p Person, in ActInput) (Intent, error) {
-	return op.close(ctx, op.db.Foreign(tx), p, in, closing{act: "reject", to: gate.StatusRejected, decision: decisionRejected})
+	return foreign(ctx, op, tx, func(tx core.Tx) (Intent, error) {
+		return op.close(ctx, tx, p, in, closing{act: "reject", to: gate.StatusRejected, decision: decisionRejected})
+	})
 }
 
 // Ignore closes an intent without a judgement.
@@ -56,6 +70,7 @@ func (op *Operator) Ignore(ctx context.Context, p Person, in ActInput) (Intent, 
 // Revoke takes an intent back before a worker has claimed it: one that waits,
 // one that was approved, one that the policy allowed.
 func (op *Operator) Revoke(ctx context.Context, p Person, in ActInput) (Intent, error) {
+	ctx = core.Urgent(ctx)
 	return op.act(ctx, func(tx core.Tx) (Intent, error) {
 		return op.close(ctx, tx, p, in, closing{act: "revoke", to: gate.StatusCancelled, decision: decisionRejected, late: true})
 	})

@@ -34,7 +34,7 @@ type sealer struct {
 	file       string                    // where the key was looked for at the start; "": none
 	held       atomic.Pointer[heldKey]   // nil: this process seals nothing
 	registered atomic.Bool               // the database has a key. It never loses it again.
-	patience   time.Duration             // how long an act waits for its seal; 0: sealPatience
+	patience   time.Duration             // how long an act waits for its seal
 	fault      atomic.Pointer[string]    // what was last logged, so that it is logged once
 	between    func(ctx context.Context) // for tests: called between two batches
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reeve-go/reeve/operator"
 	"github.com/reeve-go/reeve/operator/operatortest"
@@ -152,7 +153,7 @@ func TestARotatedLogIsVerifiedByTheOldKeyAndByTheNewAndByNoOther(t *testing.T) {
 			t.Errorf("%s %s", file, now)
 		}
 		// This one does not know of that file. Its act waits for the other.
-		w.Hurry(10)
+		w.Hurry(500 * time.Millisecond)
 		_, err = w.Comment(ctx, w.Owner, operator.CommentInput{Text: "x"})
 		mustBe(t, err, operator.ErrAuditUnsealed)
 		if !errors.Is(err, operator.ErrAuditKeyWrong) {

@@ -52,6 +52,7 @@ func (r credentialRow) told() Credential {
 // RevokeCredential takes a credential back, named by its id or as kind:name. It holds from the next look at the database, in every process.
 // Revoking it again changes nothing.
 func (op *Operator) RevokeCredential(ctx context.Context, account, id string) error {
+	ctx = core.Urgent(ctx)
 	return op.inTx(ctx, func(tx core.Tx) error {
 		row, ws, err := findCredential(ctx, tx, account, id)
 		if err != nil {

@@ -21,7 +21,7 @@ func RefusalRow(p Principal) core.AuditRow {
 func (op *Operator) Questions(project int64) map[string]func(context.Context, Querier) error {
 	limit, pending := int64(20), "pending_approval"
 	ask := func(f func(context.Context, core.Tx) error) func(context.Context, Querier) error {
-		return func(ctx context.Context, q Querier) error { return f(ctx, op.db.Foreign(q)) }
+		return func(ctx context.Context, q Querier) error { return f(ctx, op.db.Asked(q)) }
 	}
 	out := map[string]func(context.Context, Querier) error{
 		"what waits": ask(func(ctx context.Context, tx core.Tx) error {
@@ -124,3 +124,6 @@ func (op *Operator) Hurry(patience time.Duration) { op.seals.patience = patience
 func (op *Operator) BetweenBatches(f func()) {
 	op.seals.between = func(context.Context) { f() }
 }
+
+// Do runs f in a transaction as every mutation is run.
+func (op *Operator) Do(ctx context.Context, f func(core.Tx) error) error { return op.inTx(ctx, f) }

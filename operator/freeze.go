@@ -56,6 +56,7 @@ func (r freezeRow) info() FreezeInfo {
 // on working. Any person whose credential lets them decide may freeze. A second
 // freeze answers the one that stands.
 func (op *Operator) Freeze(ctx context.Context, p Person, in FreezeInput) (FreezeInfo, error) {
+	ctx = core.Urgent(ctx)
 	return perform(ctx, op, func(tx core.Tx) (FreezeInfo, error) {
 		var out FreezeInfo
 		if _, err := p.stand(ctx, tx, core.ScopeIntentsDecide); err != nil {
@@ -98,6 +99,7 @@ type UnfreezeInput struct {
 // Unfreeze lifts a freeze. It takes an owner or an admin: setting things going
 // again asks for more than stopping them. ErrNotFound where nothing is frozen.
 func (op *Operator) Unfreeze(ctx context.Context, p Person, in UnfreezeInput) (FreezeInfo, error) {
+	ctx = core.Urgent(ctx)
 	return perform(ctx, op, func(tx core.Tx) (FreezeInfo, error) {
 		var out FreezeInfo
 		who, err := p.stand(ctx, tx, core.ScopeIntentsDecide)
@@ -173,12 +175,7 @@ func lockClaims(ctx context.Context, tx core.Tx, how string, account int64) erro
 // may. It keeps a freeze from coming between this look and the claim.
 func frozen(ctx context.Context, tx core.Tx, account, project int64) (*string, error) {
 	// What a claim waits for later on (a budget that somebody else's transaction holds)
-	// a freeze would wait for as well, so it waits for no lock longer than this.
-	if tx.Dialect().Name == "postgres" {
-		if _, err := tx.Exec(ctx, `select set_config('lock_timeout', '2s', true)`); err != nil {
-			return nil, err
-		}
-	}
+	// a freeze waits for as well. It is not long: see sqlstore.OpenPostgres.
 	if err := lockClaims(ctx, tx, "pg_advisory_xact_lock_shared", account); err != nil {
 		return nil, err
 	}

@@ -192,6 +192,7 @@ type GrantRef struct {
 // being spent at this moment goes on. Any person of the account whose credential
 // lets them give one may take one back. Errors: ErrNotFound, ErrAlreadySettled.
 func (op *Operator) RevokeSpending(ctx context.Context, p Person, in GrantRef) (GrantInfo, error) {
+	ctx = core.Urgent(ctx)
 	return perform(ctx, op, func(tx core.Tx) (GrantInfo, error) {
 		var out GrantInfo
 		if _, err := p.stand(ctx, tx, core.ScopeGrantsWrite); err != nil {

@@ -35,8 +35,9 @@ type Options struct {
 	Logger  *slog.Logger  // nil: nothing is logged
 	Pending time.Duration // how long an intent waits for a person; 0: 24 h
 	Granted time.Duration // how long an approval waits for a worker; 0: 24 h
-	// Patience is how long a write waits for its turn before its caller is told
-	// that the store is busy (ErrUnavailable); 0: 8 s.
+	// Patience is how long a write waits, for its turn and for rows that somebody
+	// else holds, before its caller is told that the store is busy (ErrUnavailable);
+	// 0: 8 s.
 	Patience time.Duration
 	// AuditKey is the file of the key that seals the record. Where the database has
 	// none registered yet, it is made if it is not there, and registered. "": with
@@ -60,7 +61,7 @@ type Options struct {
 // where they do not exist yet.
 func OpenDir(ctx context.Context, dir string, opts *Options) (*Operator, error) {
 	o := opts.filled()
-	db, err := sqlstore.OpenSQLite(ctx, dir, o.Clock)
+	db, err := sqlstore.OpenSQLite(ctx, dir, o.Clock, o.Patience)
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +73,16 @@ func OpenDir(ctx context.Context, dir string, opts *Options) (*Operator, error) 
 
 // OpenPostgres opens a PostgreSQL database by its postgres:// URL. Any number of
 // processes may work on one.
+//
+// Its connections are begun with lock_timeout (a quarter of the patience, at most 2 s)
+// and idle_in_transaction_session_timeout (15 s), unless the URL names them. Behind
+// PgBouncer list both in ignore_startup_parameters, and set them for the role
+// (alter role … set lock_timeout = '2s'): without them a process that was stopped in a
+// transaction can hold everybody up. Every transaction names its isolation level, so
+// it does not matter which one the database has for a default.
 func OpenPostgres(ctx context.Context, url string, opts *Options) (*Operator, error) {
 	o := opts.filled()
-	db, err := sqlstore.OpenPostgres(ctx, url, o.Clock)
+	db, err := sqlstore.OpenPostgres(ctx, url, o.Clock, o.Patience)
 	if err != nil {
 		return nil, err
 	}
@@ -113,12 +121,11 @@ func newOperator(ctx context.Context, db *core.DB, o Options) (*Operator, error)
 	if o.Keyless {
 		o.AuditKey = ""
 	}
-	db.Patience = o.Patience
 	if o.Moved != nil {
 		db.Moved = func(from, to string) { o.Moved(Status(from), Status(to)) }
 	}
 	op := &Operator{db: db, policies: &policies{fixed: o.Policy}, log: o.Logger, pending: o.Pending, granted: o.Granted, changes: newSignal(), stopped: newStopper(),
-		seals: &sealer{file: o.AuditKey}}
+		seals: &sealer{file: o.AuditKey, patience: max(sealPatience, o.Patience*3/8)}}
 	if err := op.openAuditKey(ctx, o.keyLost); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

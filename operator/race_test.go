@@ -19,7 +19,7 @@ type racer struct {
 }
 
 func TestOfSixteenApprovalsAndRejectionsAtOnceExactlyOneWins(t *testing.T) {
-	operatortest.EachStore(t, func(t *testing.T, store string) {
+	operatortest.EachLevel(t, func(t *testing.T, store string) {
 		ctx := context.Background()
 		w := operatortest.New(t, store, nil)
 		other := w.Again(t, nil)
@@ -75,7 +75,7 @@ func oneWon(t *testing.T, w *operatortest.World, id int64, racers []racer) {
 }
 
 func TestOfEveryActAtOnceOneDecidesAndTheRowEndsOnce(t *testing.T) {
-	operatortest.EachStore(t, func(t *testing.T, store string) {
+	operatortest.EachLevel(t, func(t *testing.T, store string) {
 		ctx := context.Background()
 		w := operatortest.New(t, store, nil)
 		other := w.Again(t, nil)
@@ -143,7 +143,7 @@ func tryAct(ctx context.Context, op *operator.Operator, w *operatortest.World, i
 }
 
 func TestTwoApprovalsOfAQuorumAtOnceAreBothCounted(t *testing.T) {
-	operatortest.EachStore(t, func(t *testing.T, store string) {
+	operatortest.EachLevel(t, func(t *testing.T, store string) {
 		ctx := context.Background()
 		opts := &operator.Options{Policy: policy(t, twoPeople)}
 		w := operatortest.New(t, store, opts)
@@ -176,7 +176,7 @@ func TestTwoApprovalsOfAQuorumAtOnceAreBothCounted(t *testing.T) {
 }
 
 func TestARemovalAndAnApprovalAtOnceComeInOneOrderOrTheOther(t *testing.T) {
-	operatortest.EachStore(t, func(t *testing.T, store string) {
+	operatortest.EachLevel(t, func(t *testing.T, store string) {
 		ctx := context.Background()
 		w := operatortest.New(t, store, nil)
 		other := w.Again(t, nil)

@@ -34,9 +34,10 @@ func (op *Operator) RecordIntent(ctx context.Context, p Principal, in RecordInte
 }
 
 // RecordIntentTx is RecordIntent within a transaction that the caller owns, on
-// the same database: the intent stands if and only if the caller commits.
+// the same database: the intent stands if and only if the caller commits. On
+// PostgreSQL that transaction must be READ COMMITTED (ErrIsolation).
 func (op *Operator) RecordIntentTx(ctx context.Context, tx Querier, p Principal, in RecordIntentInput) (Intent, error) {
-	return op.recordIntent(ctx, op.db.Foreign(tx), p, in)
+	return foreign(ctx, op, tx, func(tx core.Tx) (Intent, error) { return op.recordIntent(ctx, tx, p, in) })
 }
 
 func (op *Operator) recordIntent(ctx context.Context, tx core.Tx, p Principal, in RecordIntentInput) (Intent, error) {

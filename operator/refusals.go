@@ -28,6 +28,7 @@ const repeatWindow = 24 * time.Hour
 // counted either, for they are not one caller's.
 func (op *Operator) RecordRefusal(ctx context.Context, a core.AuditRow) (RefusalCount, error) {
 	var count RefusalCount
+	ctx = core.Briefly(ctx) // the refused one waits for it, and may have waited before
 	err := op.inTx(ctx, func(tx core.Tx) error {
 		count = RefusalCount{}
 		if err := tx.Audit(ctx, a); err != nil {

@@ -18,7 +18,7 @@ const (
 	sealBatch    = 500                   // rows in one transaction
 	sealEvery    = time.Second           // how often Tend and Work seal, at least
 	sealPoll     = 20 * time.Millisecond // how often an act looks whether another process has sealed it
-	sealPatience = 5 * time.Second       // how long it does so
+	sealPatience = 3 * time.Second       // how long it waits in all; more where callers are told to be patient
 	drainSeal    = 5 * time.Second       // how long a stopping worker may seal what it did
 )
 
@@ -254,11 +254,13 @@ func (l *sealing) sign(ctx context.Context, tx core.Tx, key auditlog.Key) error 
 
 // awaitSeal returns once a row of the record is sealed: by this process, or by
 // another one where this one has no key. What the row records is committed, so it
-// stands also where the seal does not come in time.
+// stands also where the seal does not come in time, whatever that waited for.
 func (op *Operator) awaitSeal(ctx context.Context, row core.Audited) error {
 	if row.ID == 0 {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, op.seals.patience)
+	defer cancel()
 	wanted, err := op.seals.wanted(ctx, op.db.View())
 	if err != nil {
 		return op.unsealed(ctx, row, err)
@@ -270,8 +272,6 @@ func (op *Operator) awaitSeal(ctx context.Context, row core.Audited) error {
 	if why == nil {
 		return nil
 	}
-	patience := time.NewTimer(op.sealPatience())
-	defer patience.Stop()
 	poll := time.NewTicker(sealPoll)
 	defer poll.Stop()
 	for {
@@ -281,19 +281,10 @@ func (op *Operator) awaitSeal(ctx context.Context, row core.Audited) error {
 		}
 		select {
 		case <-ctx.Done():
-			return op.unsealed(ctx, row, errors.Join(why, ctx.Err()))
-		case <-patience.C:
-			return op.unsealed(ctx, row, errors.Join(why, err))
+			return op.unsealed(ctx, row, errors.Join(why, err, ctx.Err()))
 		case <-poll.C:
 		}
 	}
-}
-
-func (op *Operator) sealPatience() time.Duration {
-	if op.seals.patience > 0 {
-		return op.seals.patience
-	}
-	return sealPatience
 }
 
 // unsealed says what of an act stands already, and what waits for the seal. Only an
@@ -367,18 +358,7 @@ func (op *Operator) sealBeside(ctx context.Context) (stop func()) {
 	ctx = context.WithoutCancel(ctx)
 	beside, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	running.Go(func() {
-		tick := time.NewTicker(sealEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-beside.Done():
-				return
-			case <-tick.C:
-				op.keepSealed(beside)
-			}
-		}
-	})
+	running.Go(func() { every(beside, sealEvery, op.keepSealed) })
 	return func() {
 		cancel()
 		running.Wait()

@@ -242,6 +242,7 @@ type StandingRef struct {
 // project, like what it allows. Any person whose credential lets them decide there
 // may do it: taking back is never harder than giving.
 func (op *Operator) RevokeStanding(ctx context.Context, p Person, in StandingRef) (StandingInfo, error) {
+	ctx = core.Urgent(ctx)
 	return perform(ctx, op, func(tx core.Tx) (StandingInfo, error) {
 		var out StandingInfo
 		if _, err := p.stand(ctx, tx, core.ScopeIntentsDecide); err != nil {

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/reeve-go/reeve/gate"
@@ -117,22 +118,31 @@ func (r intentRow) ended(words string) string {
 }
 
 // Tend sweeps every period until ctx ends, and seals what is new in the record at
-// least every second. Every process that serves runs one.
+// least every second. Every process that serves runs one. What a sweep waits for, the
+// seal does not.
 func (op *Operator) Tend(ctx context.Context, period time.Duration) {
+	var both sync.WaitGroup
+	both.Go(func() { every(ctx, min(period, sealEvery), op.keepSealed) })
+	both.Go(func() {
+		every(ctx, period, func(ctx context.Context) {
+			if _, err := op.Sweep(ctx); err != nil && ctx.Err() == nil {
+				op.log.Error("sweep failed", "error", err)
+			}
+		})
+	})
+	both.Wait()
+}
+
+// every calls f each period until ctx ends.
+func every(ctx context.Context, period time.Duration, f func(context.Context)) {
 	tick := time.NewTicker(period)
 	defer tick.Stop()
-	seal := time.NewTicker(min(period, sealEvery))
-	defer seal.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-seal.C:
-			op.keepSealed(ctx)
 		case <-tick.C:
-			if _, err := op.Sweep(ctx); err != nil && ctx.Err() == nil {
-				op.log.Error("sweep failed", "error", err)
-			}
+			f(ctx)
 		}
 	}
 }

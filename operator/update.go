@@ -36,12 +36,14 @@ func (op *Operator) UpdateIntent(ctx context.Context, p Principal, in UpdateInte
 		}
 		return op.Report(ctx, p, ReportInput{ID: in.ID, FencingToken: *in.FencingToken, Status: in.Status, Outcome: outcome})
 	}
+	ctx = core.Urgent(ctx)
 	return op.move(ctx, func(tx core.Tx) (Intent, error) { return op.cancel(ctx, tx, p, in.ID, outcome) })
 }
 
-// CancelTx withdraws an intent within a transaction that the caller owns.
+// CancelTx withdraws an intent within a transaction that the caller owns. On
+// PostgreSQL that transaction must be READ COMMITTED (ErrIsolation).
 func (op *Operator) CancelTx(ctx context.Context, tx Querier, p Principal, id int64, outcome string) (Intent, error) {
-	return op.cancel(ctx, op.db.Foreign(tx), p, id, outcome)
+	return foreign(ctx, op, tx, func(tx core.Tx) (Intent, error) { return op.cancel(ctx, tx, p, id, outcome) })
 }
 
 func (op *Operator) cancel(ctx context.Context, tx core.Tx, p Principal, id int64, outcome string) (Intent, error) {

@@ -64,7 +64,7 @@ func Migrate(ctx context.Context, where string) (from, to Schema, err error) {
 	if isPostgres(where) {
 		open = sqlstore.OpenPostgres
 	}
-	db, err := open(ctx, where, core.SystemClock{})
+	db, err := open(ctx, where, core.SystemClock{}, 0)
 	if err != nil {
 		return from, from, err
 	}

@@ -109,6 +109,7 @@ var (
 	ErrDecisionSettled      error = &Refusal{Reason: core.ReasonDecisionSettled}
 	ErrTaken                error = &Refusal{Reason: core.ReasonTaken}
 	ErrVersionRace          error = &Refusal{Reason: core.ReasonVersionRace}
+	ErrIsolation                  = core.ErrIsolation // of a transaction that a caller owns, on PostgreSQL
 	ErrUnavailable          error = &Refusal{Reason: core.ReasonUnavailable}
 	ErrAuditUnsealed        error = &Refusal{Reason: core.ReasonAuditUnsealed}
 	ErrRoleNotAllowed       error = &Refusal{Reason: core.ReasonRoleNotAllowed}

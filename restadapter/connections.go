@@ -3,6 +3,8 @@ package restadapter
 import (
 	queue "container/list"
 	"context"
+	"errors"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -19,8 +21,10 @@ const (
 
 // Connections bounds how many connections a server holds. Where one more comes than
 // there may be, the one that has been without a whole request for the longest is
-// closed in its favour: whoever opens many and sends little is in nobody's way.
-// Where every one of them is being answered, the new one is closed.
+// closed in its favour: whoever opens many and sends little is in nobody's way. So is
+// whoever does not take its answers: while one is written nobody works on it, and its
+// connection counts as one without a request. Where every one of them is being
+// answered, the new one is closed.
 type Connections struct {
 	// Total is how many there may be; 0: DefaultConnections.
 	Total int
@@ -42,8 +46,7 @@ func (c Connections) Guard(server *http.Server, l net.Listener) *Guarded {
 	inner := server.Handler
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h, ok := r.Context().Value(heldKey{}).(*held); ok {
-			g.answers(h)
-			defer g.waits(h)
+			defer h.begin(r)()
 		}
 		inner.ServeHTTP(w, r)
 	})
@@ -74,7 +77,41 @@ type held struct {
 	guard   *guard
 	address string
 	place   *queue.Element // among those that wait; nil: it is being answered
+	whole   bool           // a whole request has come, and its handler is at work
 	gone    bool
+}
+
+// begin notes that a request's headers have come, and by its body when all of it has.
+// end is called once the handler has returned.
+func (h *held) begin(r *http.Request) (end func()) {
+	if r.ContentLength == 0 {
+		h.guard.answers(h)
+	} else {
+		r.Body = &arriving{r.Body, h}
+	}
+	return func() { h.guard.ends(h) }
+}
+
+// arriving is a body that has not come to its end yet.
+type arriving struct {
+	io.ReadCloser
+	held *held
+}
+
+func (a *arriving) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		a.held.guard.answers(a.held)
+	}
+	return n, err
+}
+
+// Write writes a part of an answer. Whether it is taken is up to the client.
+func (h *held) Write(p []byte) (int, error) {
+	h.guard.waits(h)
+	n, err := h.Conn.Write(p)
+	h.guard.resumes(h)
+	return n, err
 }
 
 // Close closes the connection, and makes room for another.
@@ -142,19 +179,35 @@ func (g *guard) remove(h *held) {
 // answers notes that a whole request has come, and is being answered.
 func (g *guard) answers(h *held) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if h.place != nil {
-		g.waiting.Remove(h.place)
-		h.place = nil
-	}
+	h.whole = true
+	g.mu.Unlock()
+	g.resumes(h)
 }
 
-// waits notes that it was.
+// ends notes that it was.
+func (g *guard) ends(h *held) {
+	g.mu.Lock()
+	h.whole = false
+	g.mu.Unlock()
+	g.waits(h)
+}
+
+// waits notes that what comes next is up to the client.
 func (g *guard) waits(h *held) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !h.gone && h.place == nil {
 		h.place = g.waiting.PushBack(h)
+	}
+}
+
+// resumes notes that it is up to the handler, if there is one at work.
+func (g *guard) resumes(h *held) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if h.whole && h.place != nil {
+		g.waiting.Remove(h.place)
+		h.place = nil
 	}
 }
 

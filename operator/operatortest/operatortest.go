@@ -6,6 +6,8 @@ package operatortest
 import (
 	"context"
 	"errors"
+	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -61,8 +63,19 @@ func EachStore(t *testing.T, f func(t *testing.T, store string)) {
 	}
 }
 
+// EachLevel is EachStore with every isolation level that a PostgreSQL database may
+// have for its default: for what guards against races.
+func EachLevel(t *testing.T, f func(t *testing.T, store string)) {
+	t.Helper()
+	EachStore(t, f)
+	for _, level := range []string{"repeatable read", "serializable"} {
+		store := "postgres, " + level
+		t.Run(store, func(t *testing.T) { f(t, store) })
+	}
+}
+
 // New installs an Operator on a fresh database of the given kind, "sqlite" or
-// "postgres", and takes both away when the test ends.
+// "postgres" or one of EachLevel's, and takes both away when the test ends.
 func New(t testing.TB, store string, opts *operator.Options) *World {
 	t.Helper()
 	w := &World{Clock: NewClock(Start)}
@@ -155,7 +168,11 @@ func Where(t testing.TB, store string) string {
 	if store == "sqlite" {
 		return t.TempDir()
 	}
-	return postgresDatabase(t)
+	where := postgresDatabase(t)
+	if _, level, ok := strings.Cut(store, ", "); ok {
+		where += "&default_transaction_isolation=" + url.QueryEscape(level)
+	}
+	return where
 }
 
 // SetPolicy loads a policy as the owner, who accepts whatever it loosens.

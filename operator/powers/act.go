@@ -120,7 +120,7 @@ func (s *Schedule) callAct(ctx context.Context, c Caller, a *Act, raw []byte) An
 	if refused := s.permitAct(ctx, c, a); refused != nil {
 		return *refused
 	}
-	ctx, digest := withCall(ctx, c, a.Name, raw)
+	ctx, digest := s.withCall(ctx, c, a.Name, raw)
 	call := func(ctx context.Context) (Answer, error) {
 		out, err := s.runAct(ctx, c, a, raw)
 		if err != nil {

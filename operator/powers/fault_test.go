@@ -178,7 +178,7 @@ func (f *faulty) second(t *testing.T) *core.DB {
 	if f.store == "sqlite" {
 		open = sqlstore.OpenSQLite
 	}
-	db, err := open(t.Context(), f.Where, f.Clock)
+	db, err := open(t.Context(), f.Where, f.Clock, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -220,7 +220,7 @@ func (s *Schedule) callRoute(ctx context.Context, c Caller, tool string, route *
 	if refused := s.permit(ctx, c, t.Name, err); refused != nil {
 		return *refused
 	}
-	ctx, digest := withCall(ctx, c, t.Name, raw)
+	ctx, digest := s.withCall(ctx, c, t.Name, raw)
 	call := func(ctx context.Context) (Answer, error) {
 		out, err := s.run(ctx, c, t, route, raw)
 		if err != nil {
@@ -339,9 +339,12 @@ func (s *Schedule) decode(t *Tool, raw []byte) (any, error) {
 	return in, wholeFirst(raw, err)
 }
 
-// withCall lends the record the call's facts.
-func withCall(ctx context.Context, c Caller, action string, raw []byte) (context.Context, string) {
+// withCall lends the record the call's facts, and lets a brake go first.
+func (s *Schedule) withCall(ctx context.Context, c Caller, action string, raw []byte) (context.Context, string) {
 	digest := argsDigest(raw)
+	if s.brakes(action) {
+		ctx = core.Urgent(ctx)
+	}
 	return core.WithCall(ctx, core.Call{Action: action, ArgsDigest: digest, RequestID: c.RequestID}), digest
 }
 

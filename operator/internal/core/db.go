@@ -129,9 +129,12 @@ type DB struct {
 	Clock       Clock
 	// File is the database's file, for messages; empty on PostgreSQL.
 	File string
-	// Patience is how long a transaction waits for its turn to begin before its
-	// caller is told that the store is busy; 0: DefaultPatience.
+	// Patience is how long a transaction waits, for its turn to begin and for what
+	// others hold, before its caller is told that the store is busy; 0: DefaultPatience.
 	Patience time.Duration
+	// LockWait is how long a statement waits for what others hold before the database
+	// ends it; 0: the database does not say.
+	LockWait time.Duration
 	// Intact says whether what was opened is still what others would open; nil
 	// where that cannot change.
 	Intact func() error
@@ -150,6 +153,10 @@ type DB struct {
 	closed   atomic.Bool
 	closeErr error
 }
+
+// Writers bounds how many transactions write at once; the others queue. It is set
+// before the database is used.
+func (db *DB) Writers(n int) { db.turns.queue.places = n }
 
 // Close closes both pools. A database whose files were changed from outside is left
 // as it is, and why is returned: SQLite would move its log into the database and
@@ -189,8 +196,8 @@ var errClosed = errors.New("the database was closed")
 // again, whole; f must therefore have no effect outside the transaction.
 //
 // Errors: version_race where every try lost a race; unavailable (ErrBusy beneath)
-// where its turn did not come within Patience, however many others wait; the
-// context's own where that ended first; a Fault where a person has to do something;
+// where its turn did not come within Patience, however many others wait, or somebody
+// held a row that it needs for as long; the context's own where that ended first; a Fault where a person has to do something;
 // f's.
 //
 // Where ctx carries a transaction of this database (InJointTx), f runs in that one:
@@ -202,16 +209,16 @@ func (db *DB) InTx(ctx context.Context, f func(Tx) error) error {
 	if j := JointOf(ctx); j != nil && j.db == db {
 		return j.part(f)
 	}
-	w := db.turns.wait(db.Patience)
+	w := db.turns.wait(ctx, db.Patience, db.LockWait)
 	for try := 1; ; try++ {
 		err := db.tryTx(ctx, w, f)
-		if err == nil || !IsRace(err) && !errors.Is(err, errWaited) {
+		if err == nil || !IsRace(err) && !errors.Is(err, errWaited) && !errors.Is(err, errCutOff) {
 			return Explain(db.File, err)
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("wait for the database: %w", ctx.Err())
 		}
-		if try == maxTries || w.over() {
+		if !w.again(err, try) {
 			return db.gaveUp(w, err)
 		}
 		w.pause(ctx, try)
@@ -220,6 +227,9 @@ func (db *DB) InTx(ctx context.Context, f func(Tx) error) error {
 
 // gaveUp says why: a caller that never got its turn is not told of a race.
 func (db *DB) gaveUp(w wait, err error) error {
+	if errors.Is(err, errCutOff) {
+		return Refuse(ReasonUnavailable, "The store did not answer; nothing was kept.").Because(err)
+	}
 	if !isBusy(err) && !errors.Is(err, errWaited) {
 		return Refuse(ReasonVersionRace, "Another write came first; nothing was kept.").Because(err)
 	}
@@ -228,11 +238,14 @@ func (db *DB) gaveUp(w wait, err error) error {
 		Because(&Fault{Kind: ErrBusy, Where: db.File, Cause: err})
 }
 
+// errCutOff is the end of a transaction whose connection ended, before its commit.
+var errCutOff = errors.New("the connection ended in the middle of a transaction")
+
 func (db *DB) tryTx(ctx context.Context, w wait, f func(Tx) error) error {
 	if err := db.intact(); err != nil {
 		return err
 	}
-	sqlTx, end, err := w.begin(ctx, db.Write)
+	sqlTx, end, err := w.begin(ctx, db.Write, db.writeOptions())
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -242,6 +255,9 @@ func (db *DB) tryTx(ctx context.Context, w wait, f func(Tx) error) error {
 	var after []func()
 	tx := Tx{q: sqlTx, dialect: db.Dialect, now: db.now(), after: &after, audited: new(Audited), moved: db.Moved}
 	if err := f(tx); err != nil {
+		if isCutOff(err) {
+			return fmt.Errorf("%w: %w", errCutOff, err)
+		}
 		return err
 	}
 	if err := db.intact(); err != nil {
@@ -273,11 +289,24 @@ func (db *DB) intact() error {
 
 // Ping says whether the database answers, is the one that was opened, and would
 // keep what it is given. The last is tried at most once in ProbeEvery, however
-// many ask.
+// many ask. It answers when ctx ends, also where a server that stands still keeps the
+// driver from doing so; what is left behind of it holds a connection of the pool, and
+// so there are not many.
 func (db *DB) Ping(ctx context.Context) error {
 	if err := db.intact(); err != nil {
 		return err
 	}
+	done := make(chan error, 1)
+	go func() { done <- db.ping(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (db *DB) ping(ctx context.Context) error {
 	var one int64
 	if err := db.View().Get(ctx, &one, `select 1`); err != nil {
 		return Explain(db.File, err)
@@ -291,14 +320,34 @@ func (db *DB) Ping(ctx context.Context) error {
 // now cuts to microseconds, so that what is compared in Go is what is stored.
 func (db *DB) now() time.Time { return db.Clock.Now().UTC().Truncate(time.Microsecond) }
 
+// ErrIsolation says that a transaction of somebody else's sees an older state than
+// the one that its guards are about.
+var ErrIsolation = errors.New("the transaction is not READ COMMITTED")
+
 // Foreign is a transaction that an embedding service owns: reeve writes in it,
-// and never begins, commits or rolls it back.
-func (db *DB) Foreign(q Querier) Tx {
-	return Tx{q: q, dialect: db.Dialect, now: db.now()}
+// and never begins, commits or rolls it back. On PostgreSQL it must be READ
+// COMMITTED, which one statement asks for: in any other, two people who approve at
+// once do not see each other's votes. ErrIsolation where it is not.
+func (db *DB) Foreign(ctx context.Context, q Querier) (Tx, error) {
+	tx := db.Asked(q)
+	if db.Dialect.Name != "postgres" {
+		return tx, nil
+	}
+	var level string
+	if err := tx.Get(ctx, &level, `select current_setting('transaction_isolation')`); err != nil {
+		return Tx{}, err
+	}
+	if level != "read committed" && level != "read uncommitted" { // which PostgreSQL takes for the same
+		return Tx{}, fmt.Errorf("%w but %s: begin it as &sql.TxOptions{Isolation: sql.LevelReadCommitted}", ErrIsolation, level)
+	}
+	return tx, nil
 }
 
+// Asked is Foreign for who looks only, whatever q sees.
+func (db *DB) Asked(q Querier) Tx { return Tx{q: q, dialect: db.Dialect, now: db.now()} }
+
 // View runs read-only queries outside a transaction.
-func (db *DB) View() Tx { return Tx{q: db.Read.DB, dialect: db.Dialect, now: db.now()} }
+func (db *DB) View() Tx { return db.Asked(db.Read.DB) }
 
 // InView runs f in a read-only transaction, so that all its queries see one state.
 func (db *DB) InView(ctx context.Context, f func(Tx) error) error {
@@ -311,6 +360,16 @@ func (db *DB) InView(ctx context.Context, f func(Tx) error) error {
 	}
 	defer sqlTx.Rollback()
 	return Explain(db.File, f(Tx{q: sqlTx, dialect: db.Dialect, now: db.now()}))
+}
+
+// writeOptions names the isolation that every guard counts on: a statement that
+// waited for a row, or for a lock, sees what was committed meanwhile. What the
+// database, the role or the URL has for a default is somebody else's choice.
+func (db *DB) writeOptions() *sql.TxOptions {
+	if db.Dialect.Name == "postgres" {
+		return &sql.TxOptions{Isolation: sql.LevelReadCommitted}
+	}
+	return nil
 }
 
 func (db *DB) viewOptions() *sql.TxOptions {

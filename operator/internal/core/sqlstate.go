@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 )
 
@@ -34,11 +35,23 @@ func IsRace(err error) bool {
 	return code == 5 || code == 6
 }
 
+// isHeld says that somebody held a row, or another lock of PostgreSQL, for longer
+// than the session waits for one.
+func isHeld(err error) bool { return SQLState(err) == "55P03" }
+
 // isBusy says that the transaction lost no race, but never got its turn: somebody
 // else held the lock. SQLITE_BUSY_SNAPSHOT is the one code that tells of a race.
 func isBusy(err error) bool {
 	const busySnapshot = 517
-	return IsRace(err) && SQLState(err) == "" && sqliteErrorCode(err) != busySnapshot
+	return isHeld(err) || IsRace(err) && SQLState(err) == "" && sqliteErrorCode(err) != busySnapshot
+}
+
+// isCutOff says that a transaction's connection ended before it was told to commit:
+// PostgreSQL ends a session that stood still in a transaction (25P03), as one does
+// whose process was stopped. Nothing of it was kept. Of a commit this must not be
+// asked, since a connection that broke then tells nothing.
+func isCutOff(err error) bool {
+	return SQLState(err) == "25P03" || errors.Is(err, driver.ErrBadConn)
 }
 
 // IsUnique says that a unique index refused a row.

@@ -145,6 +145,20 @@ func TestADatabaseThatCannotBeWrittenIsNotReady(t *testing.T) {
 	}
 }
 
+func TestWhoAsksWhetherItIsReadyIsAnsweredInTime(t *testing.T) {
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		db := mustOpen(t, operatortest.Where(t, store))
+		free := make(chan struct{})
+		defer close(free)
+		db.Writable = func(context.Context) error { <-free; return nil } // as a driver does whose server stands still
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		if err := db.Ping(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
 func TestAPostgreSQLThatTakesNoWritesIsNotReady(t *testing.T) {
 	where := operatortest.Where(t, "postgres")
 	if err := mustOpen(t, where).Ping(t.Context()); err != nil {

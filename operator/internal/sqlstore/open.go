@@ -47,11 +47,11 @@ const postgresLock = `select pg_advisory_xact_lock(491260868197)`
 // OpenSQLite opens, or makes, the database in the folder dir. The folder and
 // file are made readable by their owner alone: whoever can read the file reads
 // everything, and whoever can write it is the root of trust. Nothing is written,
-// and no writer waited for, where the schema is up to date.
+// and no writer waited for, where the schema is up to date. patience is that of core.DB.
 //
 // Errors: ErrNewerSchema; a *core.Fault where a person has to do something; the
 // system's own about the folder.
-func OpenSQLite(ctx context.Context, dir string, clock core.Clock) (*core.DB, error) {
+func OpenSQLite(ctx context.Context, dir string, clock core.Clock, patience time.Duration) (*core.DB, error) {
 	file, err := makeFile(dir)
 	if err != nil {
 		return nil, err
@@ -64,11 +64,12 @@ func OpenSQLite(ctx context.Context, dir string, clock core.Clock) (*core.DB, er
 	if err != nil {
 		return nil, errors.Join(err, write.Close())
 	}
-	// SQLite has one writer. Within the process it is a queue, which is fair,
-	// where its own busy handler is not.
+	// SQLite has one writer. Within the process there is a queue for it, which is
+	// fair, where neither its own busy handler is nor the pool.
 	write.SetMaxOpenConns(1)
 	read.SetMaxOpenConns(8 + 1) // one of them is pinned
-	db := &core.DB{Write: write, Read: read, Dialect: sqliteDialect, Clock: clock, File: file}
+	db := &core.DB{Write: write, Read: read, Dialect: sqliteDialect, Clock: clock, File: file, Patience: patience}
+	db.Writers(1)
 	if err := prepare(ctx, db); err != nil {
 		return nil, errors.Join(core.Explain(file, err), db.Close())
 	}
@@ -130,42 +131,4 @@ func checkSQLiteVersion(ctx context.Context, db *sqlx.DB) error {
 		return fmt.Errorf("SQLite %s can corrupt a database that several connections write; 3.51.3 or later is needed", text)
 	}
 	return nil
-}
-
-// OpenPostgres opens a PostgreSQL database by its URL. Any number of processes
-// may share one.
-func OpenPostgres(ctx context.Context, rawURL string, clock core.Clock) (*core.DB, error) {
-	db, err := reachPostgres(ctx, rawURL, clock)
-	if err != nil {
-		return nil, err
-	}
-	if err := migrate(ctx, db, embedded, postgresSpelling, postgresLock); err != nil {
-		return nil, errors.Join(core.Explain("", err), db.Close())
-	}
-	db.Writable = takesWrites(db)
-	return db, nil
-}
-
-func reachPostgres(ctx context.Context, rawURL string, clock core.Clock) (*core.DB, error) {
-	pool, err := sqlx.Open("postgres", rawURL)
-	if err != nil {
-		return nil, fmt.Errorf("database URL: %w", withoutSecret(err, rawURL))
-	}
-	pool.SetMaxOpenConns(16)
-	pool.SetMaxIdleConns(16)
-	pool.SetConnMaxIdleTime(5 * time.Minute)
-	db := &core.DB{Write: pool, Read: pool, Dialect: postgresDialect, Clock: clock}
-	if err := pool.PingContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("reach PostgreSQL: %w", withoutSecret(err, rawURL)), db.Close())
-	}
-	return db, nil
-}
-
-// withoutSecret keeps a driver from repeating a URL that holds a password.
-func withoutSecret(err error, rawURL string) error {
-	var unreadable *url.Error // quotes the URL, in a spelling that need not be the one given
-	if errors.As(err, &unreadable) || strings.Contains(err.Error(), rawURL) {
-		return errors.New("it could not be read; want postgres://user@host/database")
-	}
-	return err
 }

@@ -19,9 +19,9 @@ import (
 func open(where string) (*core.DB, error) {
 	ctx := context.Background()
 	if strings.Contains(where, "://") {
-		return sqlstore.OpenPostgres(ctx, where, core.SystemClock{})
+		return sqlstore.OpenPostgres(ctx, where, core.SystemClock{}, 0)
 	}
-	return sqlstore.OpenSQLite(ctx, where, core.SystemClock{})
+	return sqlstore.OpenSQLite(ctx, where, core.SystemClock{}, 0)
 }
 
 func mustOpen(t *testing.T, where string) *core.DB {
@@ -202,7 +202,7 @@ func TestAPasswordInAURLIsNeverRepeated(t *testing.T) {
 		"postgres://u:s3cret@127.0.0.1:1/db?sslmode=nonsense",
 	} {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		db, err := sqlstore.OpenPostgres(ctx, url, core.SystemClock{})
+		db, err := sqlstore.OpenPostgres(ctx, url, core.SystemClock{}, 0)
 		cancel()
 		if err == nil {
 			db.Close()
@@ -219,7 +219,7 @@ func TestADatabaseThatIsALinkIsOpenedWhereItLeads(t *testing.T) {
 	if err := os.Symlink(filepath.Join(real, sqlstore.FileName), filepath.Join(dir, sqlstore.FileName)); err != nil {
 		t.Skip(err)
 	}
-	db, err := sqlstore.OpenSQLite(t.Context(), dir, core.SystemClock{})
+	db, err := sqlstore.OpenSQLite(t.Context(), dir, core.SystemClock{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestADatabaseThatIsALinkIsOpenedWhereItLeads(t *testing.T) {
 // what is then acknowledged by those who hold the old one would be lost.
 func TestALogThatWasMadeAnewIsNotTheOneThatIsWrittenTo(t *testing.T) {
 	dir := t.TempDir()
-	db, err := sqlstore.OpenSQLite(t.Context(), dir, core.SystemClock{})
+	db, err := sqlstore.OpenSQLite(t.Context(), dir, core.SystemClock{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestALogThatWasMadeAnewIsNotTheOneThatIsWrittenTo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	other, err := sqlstore.OpenSQLite(t.Context(), dir, core.SystemClock{})
+	other, err := sqlstore.OpenSQLite(t.Context(), dir, core.SystemClock{}, 0)
 	if err == nil {
 		defer other.Close()
 	}
@@ -257,13 +257,13 @@ func TestALogThatWasMadeAnewIsNotTheOneThatIsWrittenTo(t *testing.T) {
 
 func TestTheLogStaysWhileADatabaseIsOpen(t *testing.T) {
 	dir := t.TempDir()
-	db, err := sqlstore.OpenSQLite(t.Context(), dir, core.SystemClock{})
+	db, err := sqlstore.OpenSQLite(t.Context(), dir, core.SystemClock{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
 	for range 3 {
-		other, err := sqlstore.OpenSQLite(t.Context(), dir, core.SystemClock{})
+		other, err := sqlstore.OpenSQLite(t.Context(), dir, core.SystemClock{}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +288,7 @@ func TestALinkThatIsTurnedElsewhereIsNoticed(t *testing.T) {
 	if err := os.Symlink(first, link); err != nil {
 		t.Skip(err)
 	}
-	db, err := sqlstore.OpenSQLite(t.Context(), link, core.SystemClock{})
+	db, err := sqlstore.OpenSQLite(t.Context(), link, core.SystemClock{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +306,7 @@ func TestALinkThatIsTurnedElsewhereIsNoticed(t *testing.T) {
 }
 
 func TestADatabaseMayBeClosedTwice(t *testing.T) {
-	db, err := sqlstore.OpenSQLite(t.Context(), t.TempDir(), core.SystemClock{})
+	db, err := sqlstore.OpenSQLite(t.Context(), t.TempDir(), core.SystemClock{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func lookingDSN(file string) string {
 
 // LookPostgres is the same for a PostgreSQL database.
 func LookPostgres(ctx context.Context, rawURL string, clock core.Clock) (*core.DB, error) {
-	return reachPostgres(ctx, rawURL, clock)
+	return reachPostgres(ctx, rawURL, clock, 0)
 }
 
 // Stands says at which migration a database stands, 0 for one that is empty, and how
