@@ -95,3 +95,12 @@ func (op *Operator) Hurry(patience time.Duration) { op.seals.patience = patience
 func (op *Operator) BetweenBatches(f func()) {
 	op.seals.between = func(context.Context) { f() }
 }
+
+// LeaseOfWorker is the lease that a worker keeps, of what was asked for.
+func LeaseOfWorker(op *Operator, p Principal, lease time.Duration) (kept time.Duration, claimed int64, err error) {
+	w, err := op.worker(p, map[string]Handler{"note": {Run: func(context.Context, Job) (string, error) { return "", nil }}}, &WorkOptions{Lease: lease})
+	if err != nil {
+		return 0, 0, err
+	}
+	return w.lease, *w.claim.LeaseSeconds, nil
+}

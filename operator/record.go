@@ -43,7 +43,7 @@ func (op *Operator) recordIntent(ctx context.Context, tx core.Tx, p Principal, i
 	if !p.Known() {
 		return Intent{}, core.Refuse(core.ReasonUnauthenticated, "Nobody was proved to be calling.")
 	}
-	ws, err := settings(ctx, tx, p.ProjectID())
+	ws, err := settingsOf(ctx, tx, p)
 	if err != nil {
 		return Intent{}, err
 	}

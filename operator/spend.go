@@ -40,16 +40,16 @@ func (op *Operator) HoldSpending(ctx context.Context, p Principal, move []gate.A
 	var hold SpendHold
 	err := op.inTx(ctx, func(tx core.Tx) error {
 		hold = SpendHold{}
+		ws, err := settingsOf(ctx, tx, p)
+		if err != nil {
+			return err
+		}
 		grants, err := runningGrants(ctx, tx, p)
 		if err != nil {
 			return err
 		}
 		if len(grants) == 0 {
 			return notGranted(p)
-		}
-		ws, err := settings(ctx, tx, p.ProjectID())
-		if err != nil {
-			return err
 		}
 		sums, err := op.judgeMove(ctx, tx, ws, p, move)
 		if err != nil {

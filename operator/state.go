@@ -74,7 +74,10 @@ func (op *Operator) State(ctx context.Context, p Principal, in StateInput) (Stat
 	}
 	out := State{Tasks: []struct{}{}, Runs: []struct{}{}}
 	err = op.inView(ctx, func(tx core.Tx) error {
-		var err error
+		err := present(ctx, tx, p)
+		if err != nil {
+			return err
+		}
 		if out.Intents, err = listIntents(ctx, tx, p.ProjectID(), in, before); err != nil {
 			return err
 		}
@@ -116,6 +119,10 @@ func (op *Operator) stateOfOne(ctx context.Context, p Principal, in StateInput) 
 	}
 	out := State{Tasks: []struct{}{}, Runs: []struct{}{}}
 	err := op.inView(ctx, func(tx core.Tx) error {
+		// After the wait: whoever was let in a minute ago may be nobody by now.
+		if err := present(ctx, tx, p); err != nil {
+			return err
+		}
 		one, err := wholeIntent(ctx, tx, p.ProjectID(), *in.IntentID)
 		if err != nil {
 			return err

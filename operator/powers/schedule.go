@@ -208,8 +208,10 @@ func (s *Schedule) CallRoute(ctx context.Context, c Caller, tool string, route *
 	if t == nil || !s.served(t, c.Face) {
 		return s.refuseDigest(ctx, c, unknownName(tool), argsDigest(raw), core.Refuse(core.ReasonUnknownTool, "There is no tool of that name here."))
 	}
-	if gone := s.stillThere(ctx, c, t.Name); gone != nil {
-		return *gone
+	if t.beyondKit() {
+		if gone := s.stillThere(ctx, c, t.Name); gone != nil {
+			return *gone
+		}
 	}
 	c, err := s.admit(ctx, c, t, true)
 	if refused := s.permit(ctx, c, t.Name, err); refused != nil {
