@@ -2,6 +2,7 @@ package mcpadapter
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"mime"
 	"net/http"
 	"slices"
@@ -114,9 +115,10 @@ func (f *front) enter(w http.ResponseWriter, r *http.Request, in *inbound) bool 
 // isJSON judges the headers that describe the body. UTF-8 is the only charset
 // that JSON has between systems (RFC 8259, 8.1).
 func (f *front) isJSON(w http.ResponseWriter, r *http.Request, in *inbound) bool {
-	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	// Of two that differ nobody knows which one the sender meant.
+	media, params, err := mime.ParseMediaType(one(r.Header, "Content-Type"))
 	charset := strings.ToLower(params["charset"])
-	plain := slices.Contains([]string{"", "identity"}, strings.ToLower(r.Header.Get("Content-Encoding")))
+	plain := slices.Contains([]string{"", "identity"}, strings.ToLower(one(r.Header, "Content-Encoding")))
 	if err == nil && media == "application/json" && (charset == "" || charset == "utf-8") && plain {
 		return true
 	}
@@ -158,7 +160,7 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request, in *inbound, body 
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	if !declared(m.method) {
+	if !declared(m.method) || !existsIn(m.method, newerEra(r.Header)) {
 		status := http.StatusOK
 		if newerEra(r.Header) {
 			status = http.StatusNotFound
@@ -187,7 +189,7 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request, in *inbound, body 
 // sure which call that is, else as a JSON-RPC error with the envelope in it.
 func (f *front) refuseRPC(w http.ResponseWriter, r *http.Request, in *inbound, fail *fault) {
 	answer := f.refuse(r.Context(), in.caller, f.catalog.action(fail.tool), in.body, fail.err)
-	if fail.call {
+	if fail.call && !fromBeyond(r.Header) {
 		in.tool, in.refused = fail.tool, &answer
 		f.passRefused(w, r, in, fail.id)
 		return
@@ -196,7 +198,19 @@ func (f *front) refuseRPC(w http.ResponseWriter, r *http.Request, in *inbound, f
 		writeTooMany(w, fail.id, answer)
 		return
 	}
-	writeRPCError(w, fail.status, fail.id, fail.code, rpcMessage(fail.code), answer.JSON)
+	writeRPCError(w, fail.status, fail.id, fail.code, rpcMessage(fail.code), beside(answer.JSON, fail.also))
+}
+
+// beside is an envelope with further members.
+func beside(envelope []byte, also map[string]any) []byte {
+	if len(also) == 0 {
+		return envelope
+	}
+	more, err := json.Marshal(also)
+	if err != nil || !isObject(envelope) {
+		return envelope
+	}
+	return append(append(more[:len(more)-1], ','), envelope[1:]...)
 }
 
 // refuseHTTP tells a refusal of the request as such, before its body is read.

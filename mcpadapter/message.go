@@ -30,6 +30,8 @@ type fault struct {
 	id     []byte // as it stands in the body; nil where none can be believed
 	call   bool   // this much is sure: one tools/call with that id
 	tool   string // the tool's name, where one can be found
+
+	also map[string]any // what the protocol wants beside the envelope
 }
 
 func (f *fault) Error() string { return f.err.Error() }
@@ -47,9 +49,10 @@ func parse(raw []byte) (*message, *fault) {
 	}
 	who := sender(members)
 	if err != nil {
-		return nil, who.as(jsonrpc.CodeInvalidRequest, err)
+		return nil, who.as(jsonrpc.CodeInvalidRequest, powers.OfArguments(err))
 	}
 	if err := powers.CheckJSON(raw); err != nil {
+		err = powers.OfArguments(err)
 		if !json.Valid(raw) {
 			return nil, who.as(jsonrpc.CodeParseError, err)
 		}

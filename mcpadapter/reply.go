@@ -71,6 +71,8 @@ func rpcMessage(code int64) string {
 		return "Invalid params"
 	case mcp.CodeHeaderMismatch:
 		return "Header mismatch"
+	case mcp.CodeUnsupportedProtocolVersion:
+		return "Unsupported protocol version"
 	case jsonrpc.CodeMethodNotFound:
 		return notFound().Message
 	default:
