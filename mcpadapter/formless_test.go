@@ -126,7 +126,9 @@ func TestAHeaderOfOneValueThatComesTwiceIsRefused(t *testing.T) {
 		"a type beside it": header("Content-Type", "text/plain", "application/json"),
 		"two encodings":    header("Content-Encoding", "identity", "gzip"),
 	} {
-		t.Run(name, func(t *testing.T) { h.post(record, c).barred(t, http.StatusUnsupportedMediaType, "unsupported_media_type") })
+		t.Run(name, func(t *testing.T) {
+			h.post(record, c).barred(t, http.StatusUnsupportedMediaType, "unsupported_media_type")
+		})
 	}
 	h.post(record, header("Authorization", "Bearer "+h.agent, "Bearer "+h.person)).barred(t, http.StatusUnauthorized, "unauthenticated")
 	h.post(record, header("Origin", "http://localhost", "http://evil.example")).barred(t, http.StatusForbidden, "foreign_origin")

@@ -36,6 +36,7 @@ type Act struct {
 	ActSpec
 	InputSchema  jsontext.Value
 	OutputSchema jsontext.Value
+	form         *form // of the arguments, as far as they count
 	decode       func(*strict.Decoder, []byte) (any, error)
 	person       func(context.Context, *operator.Operator, operator.Person, any) (any, error)
 	worker       func(context.Context, *operator.Operator, operator.Principal, any) (any, error)
@@ -45,9 +46,11 @@ type Act struct {
 func (a *Act) ReadOnly() bool { return a.Method == "GET" }
 
 func describeAct[In, Out any](spec ActSpec) Act {
+	input := must(schema.For(reflect.TypeFor[In](), schema.Options{Types: describedTypes}))
 	return Act{
 		ActSpec:      spec,
-		InputSchema:  must(schema.For(reflect.TypeFor[In](), schema.Options{Types: describedTypes})),
+		InputSchema:  input,
+		form:         formOf(input),
 		OutputSchema: must(schema.For(reflect.TypeFor[Out](), schema.Options{Output: true, Types: describedTypes})),
 		decode: func(d *strict.Decoder, raw []byte) (any, error) {
 			in := new(In)
@@ -110,7 +113,7 @@ func (s *Schedule) CallAct(ctx context.Context, c Caller, a *Act, raw []byte) An
 	if refused := s.PermitAct(ctx, c, a); refused != nil {
 		return *refused
 	}
-	ctx, digest := withCall(ctx, c, a.Name, raw)
+	ctx, digest := withCall(ctx, c, a.Name, a.counted(raw))
 	call := func(ctx context.Context) (Answer, error) {
 		out, err := s.runAct(ctx, c, a, raw)
 		if err != nil {
@@ -120,7 +123,7 @@ func (s *Schedule) CallAct(ctx context.Context, c Caller, a *Act, raw []byte) An
 	}
 	once := call
 	if !a.ReadOnly() && !a.Steps {
-		once = func(ctx context.Context) (Answer, error) { return s.once(ctx, c, a.Name, raw, call) }
+		once = func(ctx context.Context) (Answer, error) { return s.once(ctx, c, a.Name, a.counted(raw), call) }
 	}
 	answer, err := once(ctx)
 	if left(ctx, err) {

@@ -36,16 +36,3 @@ func (s *Schedule) once(ctx context.Context, c Caller, action string, request []
 	}
 	return Answer{JSON: got.JSON, OK: true, Status: got.Status, Replayed: got.Replayed}, nil
 }
-
-// counted is what of a tool's arguments says whether a call is the same one: all of
-// them but the actor, which is thrown away.
-func (t *Tool) counted(raw []byte) []byte {
-	if !t.takesActor() {
-		return raw
-	}
-	plain, err := withoutActor(raw)
-	if err != nil {
-		return raw
-	}
-	return plain
-}

@@ -217,7 +217,7 @@ func (s *Schedule) CallRoute(ctx context.Context, c Caller, tool string, route *
 	if refused := s.permit(ctx, c, t.Name, err); refused != nil {
 		return *refused
 	}
-	ctx, digest := withCall(ctx, c, t.Name, raw)
+	ctx, digest := withCall(ctx, c, t.Name, t.counted(raw))
 	call := func(ctx context.Context) (Answer, error) {
 		out, err := s.run(ctx, c, t, route, raw)
 		if err != nil {
@@ -322,7 +322,7 @@ func (s *Schedule) decode(t *Tool, raw []byte) (any, error) {
 	return in, wholeFirst(raw, err)
 }
 
-// withCall lends the record the call's facts.
+// withCall lends the record the call's facts. raw is the arguments as far as they count.
 func withCall(ctx context.Context, c Caller, action string, raw []byte) (context.Context, string) {
 	digest := argsDigest(raw)
 	return core.WithCall(ctx, core.Call{Action: action, ArgsDigest: digest, RequestID: c.RequestID}), digest
@@ -344,6 +344,9 @@ func (s *Schedule) Refuse(ctx context.Context, c Caller, action string, err erro
 // even hand on. Like every other refusal it is counted with them, so that three
 // different mistakes are not taken for one that is repeated.
 func (s *Schedule) RefuseCall(ctx context.Context, c Caller, action string, raw []byte, err error) Answer {
+	if t := s.byName[action]; t != nil {
+		raw = t.counted(raw)
+	}
 	return s.refuseDigest(ctx, c, action, argsDigest(raw), err)
 }
 

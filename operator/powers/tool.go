@@ -71,6 +71,7 @@ type Tool struct {
 	OutputSchema jsontext.Value // exact, for documents; a listing may show a plain object
 	decode       func(*strict.Decoder, []byte) (any, error)
 	handle       handler
+	form         *form                   // of the arguments, as far as they count
 	shape        func(any) []gate.Action // of a row that spends: what a call would do
 	asks         asker                   // of a row that may park: what a person is asked; nil: it never does
 }
@@ -131,6 +132,7 @@ func rows(groups ...Group) []*Tool {
 			if t.takesActor() {
 				t.InputSchema = must(withActor(t.InputSchema))
 			}
+			t.form = formOf(t.InputSchema)
 			out = append(out, t)
 		}
 	}
