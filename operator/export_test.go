@@ -70,11 +70,11 @@ func (op *Operator) Questions(project int64) map[string]func(context.Context, Qu
 		"a reclaim": ask(func(ctx context.Context, tx core.Tx) error { _, err := op.reclaim(ctx, tx); return err }),
 		"a sweep":   ask(func(ctx context.Context, tx core.Tx) error { _, err := op.expire(ctx, tx); return err }),
 		"the record of a project": ask(func(ctx context.Context, tx core.Tx) error {
-			_, err := listAudit(ctx, tx, project, 0, 20)
+			_, err := listAudit(ctx, tx, project, 0, maxID, 20)
 			return err
 		}),
 		"the record of an intent": ask(func(ctx context.Context, tx core.Tx) error {
-			_, err := listAudit(ctx, tx, project, 5, 20)
+			_, err := listAudit(ctx, tx, project, 5, maxID, 20)
 			return err
 		}),
 		"the decisions of an intent": ask(func(ctx context.Context, tx core.Tx) error {

@@ -94,5 +94,8 @@ type IntentPage struct {
 
 func pickIntents(out any) (any, error) {
 	s := out.(operator.State)
+	if !s.MoreIntents() {
+		s.NextCursor = nil // what goes on are the other lists
+	}
 	return IntentPage{s.Intents, s.NextCursor}, nil
 }
