@@ -25,8 +25,11 @@
 // It follows that a policy is monotone: adding a rule that does not allow,
 // adding an obligation, or narrowing the match of an allow never loosens a
 // verdict. Two details keep this true. An allow beyond its own budget is silent
-// instead of refusing, else taking the allow away would loosen. And an allow
-// with no types does not reach types that the default policy does not know.
+// instead of refusing, else taking the allow away would loosen. And where a rule
+// holds back what match.unknown matches, as the default policy's does, an allow
+// with no types does not reach types that the default policy does not know. A
+// policy that stands alone and has no such rule has no such bound: there, an allow
+// with no types reaches every type.
 //
 // What is not known counts against the action. An allow whose condition cannot
 // be decided, because a fact is missing or a recipient can be read in two ways,

@@ -97,8 +97,9 @@ type Match struct {
 	// not allow, would be passed or cannot be counted. Only in a rule that denies.
 	OverBudget bool `json:"over_budget,omitzero"`
 	// Unknown holds where the type is none that the default policy names, and
-	// no matching allow names it. So an allow with no types does not reach
-	// unknown types; giving it a list with one in it is a widening.
+	// no matching allow names it. So beside a rule that matches by it an allow
+	// with no types does not reach unknown types; giving it a list with one in
+	// it is a widening.
 	Unknown bool `json:"unknown,omitzero"`
 }
 

@@ -19,15 +19,20 @@ const (
 
 // CheckText refuses text that a person could not read for what it is: invalid
 // UTF-8, control characters (of [Block] only \n, \t and \r before \n are let
-// through), characters that reorder text (U+202A to U+202E, U+2066 to U+2069,
-// U+061C, U+200E, U+200F), tag characters, private-use characters,
-// noncharacters, line and paragraph separators, and zero-width or invisible
-// ones (U+00AD, U+034F, U+200B, U+2060 to U+2064, U+FEFF, fillers, variation
-// selectors beyond U+FE0F).
+// through), line and paragraph separators, private-use characters, noncharacters,
+// and whatever Unicode lets a program show as nothing or has as a format character:
+// Default_Ignorable_Code_Point and the category Cf, by the tables of the unicode
+// package. Those are characters that reorder text, tags, fillers, zero-width and
+// invisible ones, soft hyphens, musical and shorthand controls, and the code points
+// that are kept free for more of them. Of Cf only Prepended_Concatenation_Mark is
+// let through, which is visible.
 //
-// The zero-width joiner and non-joiner are needed by several scripts and by
-// emoji. They are accepted between two characters that are neither white space,
-// punctuation nor ASCII.
+// Honest text needs a few. The zero-width joiner and non-joiner, for several scripts
+// and emoji, are accepted between two characters that are neither white space,
+// punctuation nor ASCII. A variation selector of U+FE00 to U+FE0F, as emoji have it,
+// is accepted once, right after a character that it can vary: not after ASCII, but
+// for the bases of keycaps, and not after white space. Mongolian's own selectors
+// (U+180B to U+180F) are refused: nobody could tell two words apart by them.
 //
 // The error is a [*FieldError] with [CodeTextUnhygienic] and an empty Field;
 // its message names the code point and its byte offset, never the text.
@@ -79,40 +84,42 @@ func acceptable(r, prev rune, rest string, kind TextKind) bool {
 	case r == 0x200C || r == 0x200D:
 		next, _ := utf8.DecodeRuneInString(rest)
 		return joinable(prev) && joinable(next)
+	case isSelector(r):
+		return variable(prev)
 	}
 	return !hidden(r)
 }
 
+// isSelector reports whether r is one of the sixteen variation selectors that emoji
+// and scripts in use have.
+func isSelector(r rune) bool { return r >= 0xFE00 && r <= 0xFE0F }
+
+// variable reports whether a variation selector makes sense after r.
+func variable(r rune) bool {
+	if r < 0x80 {
+		return r == '#' || r == '*' || r >= '0' && r <= '9'
+	}
+	return r != utf8.RuneError && !unicode.IsSpace(r) && !hidden(r)
+}
+
 // joinable reports whether a joiner makes sense beside r.
 func joinable(r rune) bool {
-	if r < 0x80 || r == utf8.RuneError || hidden(r) {
+	if r < 0x80 || r == utf8.RuneError || hidden(r) && !isSelector(r) {
 		return false
 	}
 	return !unicode.IsSpace(r) && !unicode.IsPunct(r)
 }
 
 // hidden reports whether r controls, reorders or hides text, or has no agreed
-// meaning. ASCII is judged by the caller.
+// meaning. ASCII is judged by the caller, joiners and selectors by where they stand.
 func hidden(r rune) bool {
 	switch {
 	case r < 0x20, r >= 0x7F && r <= 0x9F: // C0, DEL, C1
 		return true
-	case r == 0x00AD, r == 0x034F, r == 0x061C, r == 0x180E: // soft hyphen, joiner, Arabic mark, Mongolian separator
+	case r == 0x2028, r == 0x2029: // line and paragraph separator
 		return true
-	case r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5, r == 0x3164, r == 0xFFA0: // fillers
-		return true
-	case r >= 0x200B && r <= 0x200F: // zero width space, joiners out of place, direction marks
-		return true
-	case r >= 0x2028 && r <= 0x202E: // separators, embeddings and overrides
-		return true
-	case r >= 0x2060 && r <= 0x206F: // word joiner, invisible operators, isolates, deprecated
-		return true
-	case r == 0xFEFF, r >= 0xFFF9 && r <= 0xFFFB: // byte order mark, annotations
-		return true
-	case r >= 0xFDD0 && r <= 0xFDEF, r&0xFFFE == 0xFFFE: // noncharacters
-		return true
-	case r >= 0xE0000 && r <= 0xE0FFF: // tags, supplementary variation selectors
-		return true
+	case unicode.Is(unicode.Cf, r):
+		return !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 	}
-	return unicode.Is(unicode.Co, r)
+	return unicode.In(r, unicode.Co, unicode.Noncharacter_Code_Point, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

@@ -114,9 +114,10 @@ func (f *front) enter(w http.ResponseWriter, r *http.Request, in *inbound) bool 
 // isJSON judges the headers that describe the body. UTF-8 is the only charset
 // that JSON has between systems (RFC 8259, 8.1).
 func (f *front) isJSON(w http.ResponseWriter, r *http.Request, in *inbound) bool {
-	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	// Of two that differ nobody knows which one the sender meant.
+	media, params, err := mime.ParseMediaType(one(r.Header, "Content-Type"))
 	charset := strings.ToLower(params["charset"])
-	plain := slices.Contains([]string{"", "identity"}, strings.ToLower(r.Header.Get("Content-Encoding")))
+	plain := slices.Contains([]string{"", "identity"}, strings.ToLower(one(r.Header, "Content-Encoding")))
 	if err == nil && media == "application/json" && (charset == "" || charset == "utf-8") && plain {
 		return true
 	}
@@ -161,7 +162,7 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request, in *inbound, body 
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	if !declared(m.method) {
+	if !declared(m.method) || !existsIn(m.method, newerEra(r.Header)) {
 		status := http.StatusOK
 		if newerEra(r.Header) {
 			status = http.StatusNotFound

@@ -6,7 +6,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/reeve-go/reeve/operator"
-	"github.com/reeve-go/reeve/operator/powers"
 )
 
 const (
@@ -23,15 +22,7 @@ const (
 // the same one: a proxy can make a header of what is in the body.
 func (m *message) keysOf(h http.Header, tool string) ([]string, *fault) {
 	keys := h.Values(headerKey)
-	meta, ok := only(m.params, "_meta")
-	if !ok {
-		return keys, nil
-	}
-	inner, err := powers.Members(meta)
-	if err != nil {
-		return keys, nil // null: every other value was refused before
-	}
-	key, ok := only(inner, metaKey)
+	key, ok := m.meta(metaKey)
 	if !ok {
 		return keys, nil
 	}

@@ -48,9 +48,10 @@ func parse(raw []byte) (*message, *fault) {
 	}
 	who := sender(members)
 	if err != nil {
-		return nil, who.as(jsonrpc.CodeInvalidRequest, err)
+		return nil, who.as(jsonrpc.CodeInvalidRequest, powers.OfArguments(err))
 	}
 	if err := powers.CheckJSON(raw); err != nil {
+		err = powers.OfArguments(err)
 		if !json.Valid(raw) {
 			return nil, who.as(jsonrpc.CodeParseError, err)
 		}

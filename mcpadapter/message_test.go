@@ -50,7 +50,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%q: arguments %q", raw, in.arguments)
 			}
 		}
-		params, fail := m.sdkParams(in)
+		params, fail := m.sdkParams(in, newEra)
 		if fail != nil {
 			return
 		}

@@ -9,89 +9,15 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/reeve-go/reeve/operator"
-	"github.com/reeve-go/reeve/operator/powers"
 )
-
-const (
-	headerVersion = "Mcp-Protocol-Version"
-	headerMethod  = "Mcp-Method"
-	headerName    = "Mcp-Name"
-
-	// newEra is the first protocol version without a handshake: each request
-	// carries its version in a header and in _meta, and the two must agree.
-	newEra = "2026-07-28"
-)
-
-// one is a header as one value. Several are joined as RFC 9110 has it, which
-// makes a header that was sent twice agree with nothing.
-func one(h http.Header, name string) string { return strings.Join(h.Values(name), ", ") }
-
-func newerEra(h http.Header) bool { return one(h, headerVersion) >= newEra }
-
-// agrees holds the headers of the newer era to the body. The SDK does so too,
-// but repeats both in its error, whatever they hold.
-func (m *message) agrees(h http.Header, in *inbound) *fault {
-	mismatch := func(header string) *fault {
-		return &fault{status: http.StatusBadRequest, code: mcp.CodeHeaderMismatch, id: m.id,
-			err: operator.Refuse(operator.ReasonInvalidValue, "The header %s must say what the body says.", header)}
-	}
-	if version, ok := m.version(); ok && version != one(h, headerVersion) {
-		return mismatch(headerVersion)
-	}
-	if !newerEra(h) {
-		return nil
-	}
-	if one(h, headerMethod) != m.method {
-		return mismatch(headerMethod)
-	}
-	if m.method == methodCallTool && !m.saysEra() {
-		return &fault{status: http.StatusBadRequest, code: jsonrpc.CodeInvalidParams, id: m.id, call: true, tool: in.tool,
-			err: operator.Refuse(operator.ReasonMissingField,
-				"A request of this protocol version names its version and the client's capabilities in params._meta, as %s and %s.",
-				mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientCapabilities)}
-	}
-	if m.method == methodCallTool && one(h, headerName) != in.tool {
-		return mismatch(headerName)
-	}
-	return nil
-}
-
-// version is the protocol version in _meta, where there is one.
-func (m *message) version() (string, bool) {
-	meta, ok := only(m.params, "_meta")
-	if !ok {
-		return "", false
-	}
-	inner, err := powers.Members(meta)
-	if err != nil {
-		return "", false
-	}
-	version, ok := only(inner, mcp.MetaKeyProtocolVersion)
-	return text(version), ok && startsWith(version, '"')
-}
-
-// saysEra says that _meta holds what each request of the newer era says of itself.
-func (m *message) saysEra() bool {
-	if _, ok := m.version(); !ok {
-		return false
-	}
-	meta, _ := only(m.params, "_meta")
-	inner, err := powers.Members(meta)
-	if err != nil {
-		return false
-	}
-	capabilities, ok := only(inner, mcp.MetaKeyClientCapabilities)
-	return ok && isObject(capabilities)
-}
 
 // pass hands the request to the SDK. The SDK gets a request of our own making,
 // with what it needs and nothing else: not the credential, not the arguments,
 // no header that would switch something on.
 func (f *front) pass(w http.ResponseWriter, r *http.Request, in *inbound, m *message) {
-	params, fail := m.sdkParams(in)
+	params, fail := m.sdkParams(in, one(r.Header, headerVersion))
 	if fail == nil {
 		fail = m.agrees(r.Header, in)
 	}
@@ -112,21 +38,17 @@ func (f *front) pass(w http.ResponseWriter, r *http.Request, in *inbound, m *mes
 // every result is framed in one place. What it gets agrees with itself by
 // making: whether the call did no longer matters.
 func (f *front) passRefused(w http.ResponseWriter, r *http.Request, in *inbound, id []byte) {
-	params := map[string]any{"name": elsewhere}
+	params := appendMember([]byte{'{'}, "name", quoted(elsewhere))
 	h := http.Header{}
 	if version := one(r.Header, headerVersion); version != "" {
 		h.Set(headerVersion, version)
 		if version >= newEra {
 			h.Set(headerMethod, methodCallTool)
 			h.Set(headerName, elsewhere)
-			params["_meta"] = map[string]any{mcp.MetaKeyProtocolVersion: version, mcp.MetaKeyClientCapabilities: struct{}{}}
+			params = appendMember(params, "_meta", metaOf(version))
 		}
 	}
-	raw, err := json.Marshal(params)
-	if err != nil {
-		panic(err) // of strings alone
-	}
-	f.toSDK(w, r, in, h, sdkBody(id, methodCallTool, raw))
+	f.toSDK(w, r, in, h, sdkBody(id, methodCallTool, append(params, '}')))
 }
 
 func (f *front) toSDK(w http.ResponseWriter, r *http.Request, in *inbound, h http.Header, body []byte) {
@@ -143,8 +65,10 @@ func (f *front) toSDK(w http.ResponseWriter, r *http.Request, in *inbound, h htt
 	f.asJSON.ServeHTTP(w, out)
 }
 
-// sdkParams is what the SDK gets of the request's params.
-func (m *message) sdkParams(in *inbound) ([]byte, *fault) {
+// sdkParams is what the SDK gets of the request's params. Of _meta it gets what the
+// newer era cannot do without, in words of ours: what a client can do, or is called, is
+// of no use to a server that asks nothing.
+func (m *message) sdkParams(in *inbound, version string) ([]byte, *fault) {
 	wrong := func(what string) ([]byte, *fault) {
 		return nil, &fault{status: http.StatusBadRequest, code: jsonrpc.CodeInvalidParams, id: m.id,
 			err: operator.Refuse(operator.ReasonWrongType, "%s must be a string.", what)}
@@ -158,7 +82,11 @@ func (m *message) sdkParams(in *inbound) ([]byte, *fault) {
 			if !startsWith(cursor, '"') {
 				return wrong("The cursor")
 			}
-			out = appendMember(out, "cursor", cursor)
+			if text(cursor) != "" {
+				// The list is one page, so no cursor was ever given out.
+				return nil, &fault{status: http.StatusBadRequest, code: jsonrpc.CodeInvalidParams, id: m.id,
+					err: operator.Refuse(operator.ReasonInvalidCursor, "The list is one page, and has no cursor: leave it out.")}
+			}
 		}
 	case methodInitialize:
 		// No session is kept, so nothing that a client can do is of use here.
@@ -170,8 +98,8 @@ func (m *message) sdkParams(in *inbound) ([]byte, *fault) {
 		out = appendMember(out, "capabilities", []byte("{}"))
 		out = appendMember(out, "clientInfo", []byte(`{"name":"","version":""}`))
 	}
-	if meta, ok := only(m.params, "_meta"); ok && isObject(meta) {
-		out = appendMember(out, "_meta", meta)
+	if version >= newEra {
+		out = appendMember(out, "_meta", metaOf(version))
 	}
 	return append(out, '}'), nil
 }

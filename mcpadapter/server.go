@@ -163,7 +163,7 @@ func (a *adapter) guard(next mcp.MethodHandler) mcp.MethodHandler {
 		defer func() {
 			if p := recover(); p != nil {
 				a.logPanic(inboundOf(ctx), method, p)
-				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
+				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error", Data: broken(actionNone).JSON}
 			}
 		}()
 		return next(ctx, method, req)

@@ -284,7 +284,7 @@ func TestTheSDKNeverSeesTheCredentialNorTheArguments(t *testing.T) {
 	if in.tool, in.arguments, fail = m.callOf(); fail != nil {
 		t.Fatal(fail)
 	}
-	params, fail := m.sdkParams(in)
+	params, fail := m.sdkParams(in, "2025-11-25")
 	if fail != nil {
 		t.Fatal(fail)
 	}

@@ -153,11 +153,14 @@ func findWorkspace(ctx context.Context, tx core.Tx, account, project string) (wo
 // settings loads what the gate has to know of a principal's account, as it is now.
 func settings(ctx context.Context, tx core.Tx, projectID int64) (workspace, error) {
 	var ws workspace
-	err := tx.Get(ctx, &ws, `select a.id as account_id, a.slug as account, p.id as project_id, p.slug as project,
-			p.uid as project_uid, a.zone, a.currency, a.inside
-		from reeve_projects p join reeve_accounts a on a.id = p.account_id where p.id = $1`, projectID)
+	err := tx.Get(ctx, &ws, `select `+settingsColumns+` `+settingsFrom+` where p.id = $1`, projectID)
 	return ws, err
 }
+
+const (
+	settingsColumns = `a.id as account_id, a.slug as account, p.id as project_id, p.slug as project, p.uid as project_uid, a.zone, a.currency, a.inside`
+	settingsFrom    = `from reeve_projects p join reeve_accounts a on a.id = p.account_id`
+)
 
 var slugForm = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 

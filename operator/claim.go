@@ -58,6 +58,9 @@ func (op *Operator) Claim(ctx context.Context, p Principal, in ClaimInput) (Clai
 	var out ClaimOutput
 	err := op.inTx(ctx, func(tx core.Tx) error {
 		out = ClaimOutput{}
+		if err := present(ctx, tx, p); err != nil {
+			return err
+		}
 		reclaimed, err := op.reclaim(ctx, tx)
 		if err != nil {
 			return err
@@ -272,6 +275,9 @@ func (op *Operator) Extend(ctx context.Context, p Principal, in ExtendInput) (Ex
 	lease := leaseOf(in.LeaseSeconds)
 	var until int64
 	err := op.inTx(ctx, func(tx core.Tx) error {
+		if err := present(ctx, tx, p); err != nil {
+			return err
+		}
 		now := tx.Dialect().NowMicros
 		err := tx.Get(ctx, &until, `update reeve_intents set lease_until = `+now+` + $1
 			where id = $2 and project_id = $3 and status = 'executing' and lease_holder = $4 and fencing_token = $5 and lease_until > `+now+`
@@ -317,6 +323,9 @@ func (op *Operator) report(ctx context.Context, tx core.Tx, p Principal, in Repo
 		return Intent{}, err
 	}
 	in.Outcome = gate.Redact(in.Outcome)
+	if err := present(ctx, tx, p); err != nil {
+		return Intent{}, err
+	}
 	row, err := findIntent(ctx, tx, p.ProjectID(), in.ID, tx.Dialect().ForUpdate)
 	if err != nil {
 		return Intent{}, err

@@ -63,7 +63,7 @@ func mint(ctx context.Context, tx core.Tx, ws workspace, in NewCredential) (Mint
 	principal := string(in.Kind) + ":" + in.Name
 	var person sql.NullInt64
 	if in.Kind == KindHuman {
-		id, err := livePerson(ctx, tx, ws.AccountID, in.Person)
+		id, err := livePerson(ctx, tx, ws.AccountID, in.Person, sharedRow(tx))
 		if err != nil {
 			return Minted{}, err
 		}
@@ -153,22 +153,20 @@ func wellFormed(token string) bool {
 
 type credentialRow struct {
 	workspace
-	ID            int64          `db:"id"`
-	UID           string         `db:"uid"`
-	Kind          Kind           `db:"kind"`
-	Name          string         `db:"name"`
-	PersonID      sql.NullInt64  `db:"person_id"`
-	Handle        sql.NullString `db:"handle"`
-	Role          sql.NullString `db:"role"`
-	PersonRemoved sql.NullInt64  `db:"removed_at"`
-	Scopes        string         `db:"scopes"`
-	Interactive   int64          `db:"interactive"`
-	Hash          string         `db:"hash"`
-	InstanceID    string         `db:"instance_id"`
-	CreatedAt     int64          `db:"created_at"`
-	ExpiresAt     int64          `db:"expires_at"`
-	RevokedAt     sql.NullInt64  `db:"revoked_at"`
-	LastUsedAt    sql.NullInt64  `db:"last_used_at"`
+	ID          int64          `db:"id"`
+	UID         string         `db:"uid"`
+	Kind        Kind           `db:"kind"`
+	Name        string         `db:"name"`
+	PersonID    sql.NullInt64  `db:"person_id"`
+	Handle      sql.NullString `db:"handle"`
+	Role        sql.NullString `db:"role"`
+	Scopes      string         `db:"scopes"`
+	Interactive int64          `db:"interactive"`
+	Hash        string         `db:"hash"`
+	InstanceID  string         `db:"instance_id"`
+	CreatedAt   int64          `db:"created_at"`
+	LastUsedAt  sql.NullInt64  `db:"last_used_at"`
+	liveness
 	powersRow
 	Powers Powers `db:"-"` // read out of powersRow
 }
@@ -218,16 +216,6 @@ func (op *Operator) credential(ctx context.Context, token string) (credentialRow
 	}
 	row.Powers, err = row.powers()
 	return row, told(ctx, err)
-}
-
-func (c credentialRow) alive(now time.Time) *core.Refusal {
-	switch {
-	case c.RevokedAt.Valid, c.PersonRemoved.Valid:
-		return core.Refuse(core.ReasonCredentialRevoked, "The credential was taken back.")
-	case core.Micros(now) >= c.ExpiresAt:
-		return core.Refuse(core.ReasonCredentialExpired, "The credential expired on %s.", core.FromMicros(c.ExpiresAt).Format(time.DateOnly))
-	}
-	return nil
 }
 
 func (c credentialRow) principal(via Via) Principal {

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/reeve-go/reeve/operator/internal/core"
@@ -71,9 +72,15 @@ func (op *Operator) RevokeCredential(ctx context.Context, account, id string) er
 func (op *Operator) RotateCredential(ctx context.Context, account, id string) (Minted, error) {
 	var out Minted
 	err := op.inTx(ctx, func(tx core.Tx) error {
-		row, _, err := findCredential(ctx, tx, account, id)
+		row, ws, err := findCredential(ctx, tx, account, id)
 		if err != nil {
 			return err
+		}
+		// The person first, and then what hangs on them, as their removal has it.
+		if row.Kind == KindHuman {
+			if _, err := livePerson(ctx, tx, ws.AccountID, row.Handle.String, sharedRow(tx)); err != nil && !errors.Is(err, ErrNotFound) {
+				return err
+			}
 		}
 		if n, err := revoke(ctx, tx, row.ID); err != nil {
 			return err

@@ -67,6 +67,9 @@ func (op *Operator) OpenDecision(ctx context.Context, p Principal, title string)
 	}
 	var row decisionRow
 	err := op.inTx(ctx, func(tx core.Tx) error {
+		if err := present(ctx, tx, p); err != nil {
+			return err
+		}
 		err := tx.Get(ctx, &row, `insert into reeve_decisions (project_id, title, status, made_by, updated_by, via, digest, policy_version, note, created_at, updated_at)
 			values ($1, $2, 'pending', $3, $3, $4, '', '', '', $5, $5) returning `+decisionColumns,
 			p.ProjectID(), title, p.ID(), string(p.Via()), tx.Micros())
@@ -109,6 +112,9 @@ func (op *Operator) UpdateDecision(ctx context.Context, p Principal, in UpdateDe
 	}
 	var row decisionRow
 	err := op.inTx(ctx, func(tx core.Tx) error {
+		if err := present(ctx, tx, p); err != nil {
+			return err
+		}
 		old, err := findDecision(ctx, tx, p.ProjectID(), in.ID, tx.Dialect().ForUpdate)
 		if err != nil {
 			return err

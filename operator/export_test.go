@@ -84,11 +84,11 @@ func (op *Operator) Questions(project int64) map[string]func(context.Context, Qu
 		"a reclaim": ask(func(ctx context.Context, tx core.Tx) error { _, err := op.reclaim(ctx, tx); return err }),
 		"a sweep":   ask(func(ctx context.Context, tx core.Tx) error { _, err := op.expire(ctx, tx); return err }),
 		"the record of a project": ask(func(ctx context.Context, tx core.Tx) error {
-			_, err := listAudit(ctx, tx, project, 0, 20)
+			_, err := listAudit(ctx, tx, project, 0, maxID, 20)
 			return err
 		}),
 		"the record of an intent": ask(func(ctx context.Context, tx core.Tx) error {
-			_, err := listAudit(ctx, tx, project, 5, 20)
+			_, err := listAudit(ctx, tx, project, 5, maxID, 20)
 			return err
 		}),
 		"the decisions of an intent": ask(func(ctx context.Context, tx core.Tx) error {
@@ -127,3 +127,12 @@ func (op *Operator) BetweenBatches(f func()) {
 
 // Do runs f in a transaction as every mutation is run.
 func (op *Operator) Do(ctx context.Context, f func(core.Tx) error) error { return op.inTx(ctx, f) }
+
+// LeaseOfWorker is the lease that a worker keeps, of what was asked for.
+func LeaseOfWorker(op *Operator, p Principal, lease time.Duration) (kept time.Duration, claimed int64, err error) {
+	w, err := op.worker(p, map[string]Handler{"note": {Run: func(context.Context, Job) (string, error) { return "", nil }}}, &WorkOptions{Lease: lease})
+	if err != nil {
+		return 0, 0, err
+	}
+	return w.lease, *w.claim.LeaseSeconds, nil
+}

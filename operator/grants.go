@@ -163,7 +163,10 @@ func isCaller(ctx context.Context, tx core.Tx, account int64, id string) error {
 	var err error
 	switch Kind(kind) {
 	case KindHuman:
-		err = tx.Get(ctx, &n, `select count(*) from reeve_people where account_id = $1 and handle = $2 and removed_at is null`, account, name)
+		n = 1
+		if _, err = livePerson(ctx, tx, account, name, sharedRow(tx)); errors.Is(err, ErrNotFound) {
+			n, err = 0, nil
+		}
 	case KindAgent, KindWorker:
 		err = tx.Get(ctx, &n, `select count(*) from reeve_credentials where account_id = $1 and kind = $2 and name = $3
 			and revoked_at is null and expires_at > $4`, account, kind, name, tx.Micros())

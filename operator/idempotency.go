@@ -40,6 +40,9 @@ func (op *Operator) Once(ctx context.Context, p Principal, call core.KeyedCall, 
 	var stands error
 	err := told(ctx, op.db.InJointTx(ctx, func(joint context.Context, tx core.Tx) error {
 		out, seal, stands = core.KeyedAnswer{}, core.Audited{}, nil
+		if err := present(joint, tx, p); err != nil {
+			return err
+		}
 		row, taken, err := tx.TakeKey(ctx, p, call)
 		if err != nil {
 			return err

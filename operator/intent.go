@@ -143,10 +143,8 @@ const listedOutcome = 200
 func (r intentRow) listed() Intent {
 	out := r.intent()
 	if out.Outcome != nil {
-		if words := []rune(*out.Outcome); len(words) > listedOutcome {
-			short := string(words[:listedOutcome]) + "…"
-			out.Outcome = &short
-		}
+		said := cut(*out.Outcome)
+		out.Outcome = &said
 	}
 	return out
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/reeve-go/reeve/operator/operatortest"
 )
 
-// endings are all the ways in which an intent ends without a report, once a worker
+// unreported are all the ways in which an intent ends without a report, once a worker
 // may have claimed it.
-var endings = map[string]struct {
+var unreported = map[string]struct {
 	to  gate.Status
 	end func(t *testing.T, w *operatortest.World, in operator.Intent)
 }{
@@ -72,7 +72,7 @@ func handedBack(t *testing.T, w *operatortest.World, in operator.Intent) {
 
 func TestMoneyThatMayHaveBeenSpentIsNotGivenBack(t *testing.T) {
 	operatortest.EachStore(t, func(t *testing.T, store string) {
-		for name, c := range endings {
+		for name, c := range unreported {
 			for _, amount := range []int64{10, 20} { // allowed, and approved by a person
 				for _, held := range []bool{false, true} {
 					t.Run(name+map[bool]string{true: ", once a worker held it", false: ", with no worker near"}[held]+", "+itoa(amount), func(t *testing.T) {
@@ -126,7 +126,7 @@ rules:
 `)})
 		first := w.Record(t, spend("First", 90))
 		handedBack(t, w, first)
-		endings["withdrawn by whoever recorded it"].end(t, w, first)
+		unreported["withdrawn by whoever recorded it"].end(t, w, first)
 		if in := w.Record(t, spend("Second", 90)); in.Status != gate.StatusPendingApproval {
 			t.Errorf("it is %s: %q", in.Status, in.PolicyReasons)
 		}
@@ -177,7 +177,7 @@ func TestAWordThatWasSpokenInVainGivesNothingBack(t *testing.T) {
 		db := operatortest.Database(t, w.Where)
 		in := w.Record(t, spend("Thing", 10))
 		handedBack(t, w, in)
-		endings["lapsed in a sweep"].end(t, w, in)
+		unreported["lapsed in a sweep"].end(t, w, in)
 		hard := operatortest.Open(t, w.Where, &operator.Options{Clock: w.Clock, Policy: policy(t, dailyCap+
 			"  - {id: no-more, match: {types: [spend]}, effect: deny, reason: Nothing is spent any more.}\n")})
 		before := operatortest.Fingerprint(t, db)
@@ -197,7 +197,7 @@ func TestSixteenWordsAtOnceGiveMoneyBackOnce(t *testing.T) {
 		db := operatortest.Database(t, w.Where)
 		in := w.Record(t, spend("Thing", 10))
 		handedBack(t, w, in)
-		endings["lapsed in a sweep"].end(t, w, in)
+		unreported["lapsed in a sweep"].end(t, w, in)
 		won := 0
 		for _, err := range together(16, func(i int) error {
 			_, err := []*operator.Operator{w.Operator, other}[i%2].Reissue(t.Context(), w.Owner, operator.ReissueInput{ID: in.ID, NotDone: true})

@@ -142,6 +142,9 @@ func (op *Operator) Park(ctx context.Context, p Principal, in NewParked) (Approv
 	}
 	var row parkedRow
 	err = op.inTx(ctx, func(tx core.Tx) error {
+		if err := present(ctx, tx, p); err != nil {
+			return err
+		}
 		if err := op.lapseParked(ctx, tx, `project_id = $2 and principal = $3 and digest = $4`, p.ProjectID(), p.ID(), digest); err != nil {
 			return err
 		}
@@ -202,7 +205,10 @@ type ApprovalQuery struct {
 // project. Anybody else's is as absent as one that never was.
 func (op *Operator) Approval(ctx context.Context, p Principal, in ApprovalQuery) (ApprovalInfo, error) {
 	var row parkedRow
-	err := op.db.View().Get(ctx, &row, `select `+parkedColumns+` from reeve_parked where id = $1 and project_id = $2`, in.ID, p.ProjectID())
+	err := op.StillLive(ctx, p)
+	if err == nil {
+		err = op.db.View().Get(ctx, &row, `select `+parkedColumns+` from reeve_parked where id = $1 and project_id = $2`, in.ID, p.ProjectID())
+	}
 	if errors.Is(err, sql.ErrNoRows) || err == nil && row.Principal != p.ID() && p.Kind() != KindHuman {
 		return ApprovalInfo{}, noApproval()
 	}

@@ -59,7 +59,12 @@ func insertPerson(ctx context.Context, tx core.Tx, ws workspace, in NewPerson) (
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, core.Refuse(core.ReasonTaken, "Somebody is already on the list as %q.", in.Handle)
 	}
-	return id, err
+	if err != nil {
+		return 0, err
+	}
+	// Nothing should be left of who was here before by this handle. Their removal ended
+	// it; a database that an older reeve wrote may hold what was made beside that.
+	return id, endWhatHangsOn(ctx, tx, ws.AccountID, id, in.Handle)
 }
 
 // RemovePerson takes a person off the list, unless they are the last owner, and with them every credential they
@@ -71,11 +76,11 @@ func (op *Operator) RemovePerson(ctx context.Context, account, handle string) er
 		if err != nil {
 			return err
 		}
-		id, err := livePerson(ctx, tx, ws.AccountID, handle)
+		id, err := livePerson(ctx, tx, ws.AccountID, handle, ownRow(tx))
 		if err != nil {
 			return err
 		}
-		if err := endPowers(ctx, tx, id); err != nil {
+		if err := endPowers(ctx, tx, ws.AccountID, id, handle); err != nil {
 			return err
 		}
 		if err := ownerLeft(ctx, tx, ws.AccountID); err != nil {
@@ -109,24 +114,40 @@ func ownRow(tx core.Tx) string {
 	return tx.Dialect().ForUpdate
 }
 
-func endPowers(ctx context.Context, tx core.Tx, person int64) error {
+// sharedRow locks a row against its removal, and not against others who lock it so.
+func sharedRow(tx core.Tx) string {
+	if tx.Dialect().ForUpdate == "" {
+		return ""
+	}
+	return "for share"
+}
+
+func endPowers(ctx context.Context, tx core.Tx, account, person int64, handle string) error {
 	n, err := tx.Exec(ctx, `update reeve_people set removed_at = $1 where id = $2 and removed_at is null`, tx.Micros(), person)
 	if err != nil || n == 0 {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `update reeve_credentials set revoked_at = $1 where person_id = $2 and revoked_at is null`, tx.Micros(), person); err != nil {
-		return err
-	}
-	for _, ends := range []string{
-		`update reeve_standing set revoked_at = $1, revoked_by = '` + localPrincipal + `' where person_id = $2 and revoked_at is null`,
-		`update reeve_spending_grants set revoked_at = $1, revoked_by = '` + localPrincipal + `' where person_id = $2 and revoked_at is null`,
+	return endWhatHangsOn(ctx, tx, account, person, handle)
+}
+
+// endWhatHangsOn ends everything that a person holds, gave, or was given by name.
+// Whoever comes back by their handle may be somebody else.
+func endWhatHangsOn(ctx context.Context, tx core.Tx, account, person int64, handle string) error {
+	const ended = `set revoked_at = $1, revoked_by = '` + localPrincipal + `' where revoked_at is null and `
+	for _, ends := range []struct {
+		what string
+		args []any
+	}{
+		{`update reeve_credentials set revoked_at = $1 where revoked_at is null and person_id = $2`, []any{tx.Micros(), person}},
+		{`update reeve_standing ` + ended + `person_id = $2`, []any{tx.Micros(), person}},
+		{`update reeve_spending_grants ` + ended + `(person_id = $2 or account_id = $3 and principal = $4)`, []any{tx.Micros(), person, account, humanID(handle)}},
+		{`delete from reeve_links where person_id = $1`, []any{person}},
 	} {
-		if _, err := tx.Exec(ctx, ends, tx.Micros(), person); err != nil {
+		if _, err := tx.Exec(ctx, ends.what, ends.args...); err != nil {
 			return err
 		}
 	}
-	_, err = tx.Exec(ctx, `delete from reeve_links where person_id = $1`, person)
-	return err
+	return nil
 }
 
 // People lists an account's people, the removed ones too, in the order they came.
@@ -164,7 +185,7 @@ func (op *Operator) LinkPerson(ctx context.Context, account, handle, service, ex
 		if err != nil {
 			return err
 		}
-		id, err := livePerson(ctx, tx, ws.AccountID, handle)
+		id, err := livePerson(ctx, tx, ws.AccountID, handle, sharedRow(tx))
 		if err != nil {
 			return err
 		}
@@ -192,8 +213,11 @@ func checkExternalID(id string) error {
 	return checkText("external_id", id, 200)
 }
 
-func livePerson(ctx context.Context, tx core.Tx, account int64, handle string) (id int64, err error) {
-	err = tx.Get(ctx, &id, `select id from reeve_people where account_id = $1 and handle = $2 and removed_at is null`, account, handle)
+// livePerson finds somebody on the list, and holds their row: by ownRow for their
+// removal, by sharedRow for what hangs on them, so that either is whole before the
+// other begins.
+func livePerson(ctx context.Context, tx core.Tx, account int64, handle, lock string) (id int64, err error) {
+	err = tx.Get(ctx, &id, `select id from reeve_people where account_id = $1 and handle = $2 and removed_at is null `+lock, account, handle)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, core.Refuse(core.ReasonNotFound, "Nobody on the list is called %q.", handle)
 	}

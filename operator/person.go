@@ -20,6 +20,7 @@ type Person struct {
 	// instance is the UUID of the credential that proved it. Numbers count from one in
 	// every database, and a person of one is nobody in another.
 	instance string
+	linkID   int64 // the link by which a channel vouched
 	handle   string
 	via      Via
 	scopes   []Scope
@@ -67,9 +68,10 @@ func (op *Operator) Vouch(ctx context.Context, channelToken, externalID string) 
 	}
 	var link struct {
 		ID     int64  `db:"id"`
+		Person int64  `db:"person"`
 		Handle string `db:"handle"`
 	}
-	err = op.db.View().Get(ctx, &link, `select h.id, h.handle from reeve_links l join reeve_people h on h.id = l.person_id
+	err = op.db.View().Get(ctx, &link, `select l.id, h.id as person, h.handle from reeve_links l join reeve_people h on h.id = l.person_id
 		where l.account_id = $1 and l.service = $2 and l.external_id = $3 and h.removed_at is null`, row.AccountID, row.Name, externalID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Person{}, nobody
@@ -77,7 +79,7 @@ func (op *Operator) Vouch(ctx context.Context, channelToken, externalID string) 
 	if err != nil {
 		return Person{}, core.Outage(err)
 	}
-	return Person{accountID: row.AccountID, projectID: row.ProjectID, personID: link.ID, voucherID: row.ID,
+	return Person{accountID: row.AccountID, projectID: row.ProjectID, personID: link.Person, voucherID: row.ID, linkID: link.ID,
 		instance: row.InstanceID, handle: link.Handle, via: Via(row.Name), scopes: []Scope{core.ScopeIntentsDecide, core.ScopeApprovals, core.ScopeCommentsWrite, core.ScopeStateRead}}, nil
 }
 
@@ -112,17 +114,31 @@ func (p Person) live(ctx context.Context, tx core.Tx, lock string) (standing, er
 	if p.personID == 0 {
 		return s, core.Refuse(core.ReasonUnauthenticated, "Nobody was proved to be acting.")
 	}
-	credential := p.credentialID
-	if credential == 0 {
-		credential = p.voucherID
+	// What proved them is asked for as well as the person: whoever is on the list by
+	// this handle now may be somebody else, and none of the old proofs counts for them.
+	from, proof, args := `reeve_people h, reeve_credentials c`, `c.person_id = h.id`, []any{p.personID, credentialOf(p), tx.Micros(), p.instance}
+	if p.credentialID == 0 {
+		from, proof = from+`, reeve_links l`, `l.id = $5 and l.person_id = h.id`
+		args = append(args, p.linkID)
 	}
-	err := tx.Get(ctx, &s, `select h.role, h.votes_from from reeve_people h, reeve_credentials c
-		where h.id = $1 and h.removed_at is null and c.id = $2 and c.revoked_at is null and c.expires_at > $3 and c.instance_id = $4`+lock,
-		p.personID, credential, tx.Micros(), p.instance)
+	err := tx.Get(ctx, &s, `select h.role, h.votes_from from `+from+`
+		where h.id = $1 and h.removed_at is null and c.id = $2 and c.revoked_at is null and c.expires_at > $3 and c.instance_id = $4 and `+proof+lock, args...)
 	if errors.Is(err, sql.ErrNoRows) {
+		if err := aliveStill(ctx, tx, credentialOf(p)); err != nil {
+			return s, err
+		}
 		return s, core.Refuse(core.ReasonCredentialRevoked, "This person's powers, or the credential that proved them, were taken back.")
 	}
 	return s, err
+}
+
+// credentialOf is the number of the credential behind a proof: the person's own, or
+// that of the channel that vouched.
+func credentialOf(p Person) int64 {
+	if p.credentialID == 0 {
+		return p.voucherID
+	}
+	return p.credentialID
 }
 
 // auditRow starts the record of an act.

@@ -34,33 +34,23 @@ func (r powersRow) powers() (Powers, error) {
 	return out, err
 }
 
-// StillLive says whether the credential that proved a principal is live now, for who
-// took a while between the proof and the call. A principal without one always is.
-func (op *Operator) StillLive(ctx context.Context, p Principal) error {
-	if p.CredentialID() == 0 {
-		return nil
-	}
-	var c credentialRow
-	if err := op.db.View().Get(ctx, &c, credentialQuery+`where c.id = $1`, p.CredentialID()); err != nil {
-		return told(ctx, err)
-	}
-	if refusal := c.alive(op.db.Clock.Now()); refusal != nil {
-		return refusal
-	}
-	return nil
-}
-
 // PowersOf reads what a principal's account and its people let it do now, in every
-// process alike.
+// process alike. One whose credential is no longer live may do nothing, and is refused.
 func (op *Operator) PowersOf(ctx context.Context, p Principal) (Powers, error) {
-	var row powersRow
-	err := op.db.View().Get(ctx, &row, `select `+kitColumns+`, `+spendUntil("a.id", "$2")+`
-		from reeve_accounts a left join reeve_kits k on k.account_id = a.id where a.id = $1`, p.AccountID(), p.ID())
+	var row struct {
+		powersRow
+		liveness
+	}
+	err := op.db.View().Get(ctx, &row, `select `+kitColumns+`, `+spendUntil("a.id", "$3")+`, `+livenessColumns+`
+		from reeve_accounts a left join reeve_kits k on k.account_id = a.id `+livenessFrom+` where a.id = $1`, p.AccountID(), p.CredentialID(), p.ID())
 	if errors.Is(err, sql.ErrNoRows) {
 		return Powers{}, core.Refuse(core.ReasonUnauthenticated, "Nobody was proved to be calling.")
 	}
 	if err != nil {
 		return Powers{}, told(ctx, err)
+	}
+	if refusal := row.alive(op.db.Clock.Now()); refusal != nil && p.CredentialID() != 0 {
+		return Powers{}, refusal
 	}
 	out, err := row.powers()
 	return out, told(ctx, err)

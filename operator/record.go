@@ -13,7 +13,7 @@ import (
 // RecordIntentInput is what an agent asks to have done.
 type RecordIntentInput struct {
 	Action gate.Action `json:"action" validate:"required" doc:"The action, whole: exactly what is to be carried out."`
-	RunID  *string     `json:"run_id,omitempty" validate:"omitempty,max=64" doc:"The run that this belongs to, if there is one."`
+	RunID  *string     `json:"run_id,omitempty" validate:"omitempty,max=64" doc:"The run that this belongs to, if there is one: its id, a UUID."`
 }
 
 // RecordIntent records an action that somebody wants carried out, and the gate's
@@ -44,7 +44,7 @@ func (op *Operator) recordIntent(ctx context.Context, tx core.Tx, p Principal, i
 	if !p.Known() {
 		return Intent{}, core.Refuse(core.ReasonUnauthenticated, "Nobody was proved to be calling.")
 	}
-	ws, err := settings(ctx, tx, p.ProjectID())
+	ws, err := settingsOf(ctx, tx, p)
 	if err != nil {
 		return Intent{}, err
 	}
@@ -52,10 +52,8 @@ func (op *Operator) recordIntent(ctx context.Context, tx core.Tx, p Principal, i
 	if err != nil {
 		return Intent{}, err
 	}
-	if in.RunID != nil {
-		if err := checkWords("run_id", *in.RunID, 64); err != nil {
-			return Intent{}, err
-		}
+	if in.RunID != nil && !core.IsUUID(*in.RunID) {
+		return Intent{}, core.Refuse(core.ReasonInvalidValue, "run_id is a run's id: a UUID in lower case. Leave it out where there is no run.").With("field", "run_id")
 	}
 	n.recordedBy, n.recordedKind, n.runID, n.original = p.ID(), p.Kind(), in.RunID, true
 	id, err := n.insert(ctx, tx)

@@ -44,6 +44,10 @@ func (op *Operator) HoldSpending(ctx context.Context, p Principal, move []gate.A
 	var hold SpendHold
 	err := op.inTx(ctx, func(tx core.Tx) error {
 		hold = SpendHold{}
+		ws, err := settingsOf(ctx, tx, p)
+		if err != nil {
+			return err
+		}
 		if err := notFrozen(ctx, tx, p); err != nil {
 			return err
 		}
@@ -53,10 +57,6 @@ func (op *Operator) HoldSpending(ctx context.Context, p Principal, move []gate.A
 		}
 		if len(grants) == 0 {
 			return notGranted(p)
-		}
-		ws, err := settings(ctx, tx, p.ProjectID())
-		if err != nil {
-			return err
 		}
 		asked, err := op.judgeMove(ctx, tx, ws, p, move)
 		if err != nil {

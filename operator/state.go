@@ -3,9 +3,6 @@ package operator
 import (
 	"context"
 	"database/sql"
-	"encoding/base64"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -25,19 +22,27 @@ type StateInput struct {
 	IntentID    *int64  `json:"intent_id,omitempty" validate:"omitempty,min=1" doc:"One intent only, whole: with its exact payload and what people answered."`
 	WaitSeconds *int64  `json:"wait_seconds,omitempty" validate:"omitempty,min=0,max=60" doc:"With intent_id: how long to wait, at most, for it to leave pending_approval."`
 	Status      *string `json:"status,omitempty" validate:"omitempty,oneof=allowed pending_approval denied approved rejected cancelled superseded expired executing unknown succeeded failed" doc:"Only intents of this status."`
-	Limit       *int64  `json:"limit,omitempty" validate:"omitempty,min=1,max=100" doc:"At most so many of each; 20 when left out."`
-	Cursor      *string `json:"cursor,omitempty" validate:"omitempty,max=100" doc:"Where an earlier answer ended, to see what came before."`
+	Limit       *int64  `json:"limit,omitempty" validate:"omitempty,min=1,max=100" doc:"At most so many of each list; 20 when left out. A page that would be long has fewer."`
+	Cursor      *string `json:"cursor,omitempty" validate:"omitempty,max=200" doc:"Where an earlier answer ended, to see what came before: older intents, decisions and lines of the record alike."`
 }
 
-// State is the board and the record of a project, newest first.
+// State is the board and the record of a project, newest first. A page of lists holds at
+// most about 20,000 tokens (MaxPageBytes): what does not fit is on the next one, and long
+// texts are cut, which ends them with "…". One intent that is asked for by itself is whole,
+// and may be longer.
 type State struct {
 	Tasks      []struct{}   `json:"tasks" doc:"The board's tasks."`
 	Decisions  []Decision   `json:"decisions" doc:"The board's decisions."`
 	Audit      []AuditEntry `json:"audit" doc:"What was done and refused."`
 	Intents    []Intent     `json:"intents" doc:"The intents."`
 	Runs       []struct{}   `json:"runs" doc:"The runs."`
-	NextCursor *string      `json:"next_cursor" doc:"Pass it as cursor to see older intents; null at the end."`
+	NextCursor *string      `json:"next_cursor" doc:"Pass it as cursor to see what came before, of every list that goes on; a list that has ended is empty there. Null once all have ended."`
+
+	moreIntents bool
 }
+
+// MoreIntents says whether intents are among what NextCursor leads to.
+func (s State) MoreIntents() bool { return s.moreIntents }
 
 // AuditEntry is a line of the record as it is shown.
 type AuditEntry struct {
@@ -68,26 +73,17 @@ func (op *Operator) State(ctx context.Context, p Principal, in StateInput) (Stat
 	if in.IntentID != nil {
 		return op.stateOfOne(ctx, p, in)
 	}
-	before, err := readCursor(in.Cursor, p.ProjectID())
+	from, err := readCursor(in.Cursor, p.ProjectID())
 	if err != nil {
 		return State{}, err
 	}
-	out := State{Tasks: []struct{}{}, Runs: []struct{}{}}
+	var out State
 	err = op.inView(ctx, func(tx core.Tx) error {
-		var err error
-		if out.Intents, err = listIntents(ctx, tx, p.ProjectID(), in, before); err != nil {
+		err := present(ctx, tx, p)
+		if err != nil {
 			return err
 		}
-		// One more than a page was asked for: it tells whether there is a next one.
-		if size := pageSize(in); len(out.Intents) > size {
-			out.Intents = out.Intents[:size]
-			next := cursor(p.ProjectID(), out.Intents[size-1].ID)
-			out.NextCursor = &next
-		}
-		if out.Decisions, err = listDecisions(ctx, tx, p.ProjectID(), pageSize(in)); err != nil {
-			return err
-		}
-		out.Audit, err = listAudit(ctx, tx, p.ProjectID(), 0, pageSize(in))
+		out, err = readPage(ctx, tx, p.ProjectID(), in, from)
 		return err
 	})
 	return out, err
@@ -116,6 +112,10 @@ func (op *Operator) stateOfOne(ctx context.Context, p Principal, in StateInput) 
 	}
 	out := State{Tasks: []struct{}{}, Runs: []struct{}{}}
 	err := op.inView(ctx, func(tx core.Tx) error {
+		// After the wait: whoever was let in a minute ago may be nobody by now.
+		if err := present(ctx, tx, p); err != nil {
+			return err
+		}
 		one, err := wholeIntent(ctx, tx, p.ProjectID(), *in.IntentID)
 		if err != nil {
 			return err
@@ -124,7 +124,7 @@ func (op *Operator) stateOfOne(ctx context.Context, p Principal, in StateInput) 
 		if out.Decisions, err = decisionsOf(ctx, tx, one.ID, pageSize(in)); err != nil {
 			return err
 		}
-		out.Audit, err = listAudit(ctx, tx, p.ProjectID(), one.ID, pageSize(in))
+		out.Audit, err = listAudit(ctx, tx, p.ProjectID(), one.ID, maxID, pageSize(in))
 		return err
 	})
 	return out, err
@@ -260,17 +260,19 @@ func listIntents(ctx context.Context, tx core.Tx, project int64, in StateInput, 
 	err := tx.Select(ctx, &rows, query+` order by id desc limit $3`, args...)
 	out := make([]Intent, 0, len(rows))
 	for _, r := range rows {
-		out = append(out, r.listed())
+		out = append(out, short(r.listed()))
 	}
 	return out, err
 }
 
-func listDecisions(ctx context.Context, tx core.Tx, project int64, limit int) ([]Decision, error) {
+func listDecisions(ctx context.Context, tx core.Tx, project, before int64, limit int) ([]Decision, error) {
 	var rows []decisionRow
-	err := tx.Select(ctx, &rows, `select `+decisionColumns+` from reeve_decisions where project_id = $1 order by id desc limit $2`, project, limit)
+	err := tx.Select(ctx, &rows, `select `+decisionColumns+` from reeve_decisions where project_id = $1 and id < $3 order by id desc limit $2`, project, limit, before)
 	out := make([]Decision, 0, len(rows))
 	for _, r := range rows {
-		out = append(out, r.decision())
+		d := r.decision()
+		d.Title, d.Note = cut(d.Title), cut(d.Note)
+		out = append(out, d)
 	}
 	return out, err
 }
@@ -286,7 +288,9 @@ func decisionsOf(ctx context.Context, tx core.Tx, intent int64, limit int) ([]De
 	return out, err
 }
 
-func listAudit(ctx context.Context, tx core.Tx, project, intent int64, limit int) ([]AuditEntry, error) {
+// listAudit lists lines of the record before one of them, newest first: of an intent, or
+// of the whole project where that is 0.
+func listAudit(ctx context.Context, tx core.Tx, project, intent, before int64, limit int) ([]AuditEntry, error) {
 	var rows []struct {
 		ID        int64         `db:"id"`
 		At        int64         `db:"at"`
@@ -298,10 +302,10 @@ func listAudit(ctx context.Context, tx core.Tx, project, intent int64, limit int
 		IntentID  sql.NullInt64 `db:"intent_id"`
 		Outcome   string        `db:"outcome"`
 	}
-	query := `select id, at, principal, via, action, verdict, reason, intent_id, outcome from reeve_audit where project_id = $1`
-	args := []any{project, limit}
+	query := `select id, at, principal, via, action, verdict, reason, intent_id, outcome from reeve_audit where project_id = $1 and id < $3`
+	args := []any{project, limit, before}
 	if intent != 0 {
-		query += ` and intent_id = $3`
+		query += ` and intent_id = $4`
 		args = append(args, intent)
 	}
 	err := tx.Select(ctx, &rows, query+` order by id desc limit $2`, args...)
@@ -310,32 +314,4 @@ func listAudit(ctx context.Context, tx core.Tx, project, intent int64, limit int
 		out = append(out, AuditEntry{r.ID, core.FromMicros(r.At), r.Principal, r.Via, r.Action, r.Verdict, r.Reason, optionalInt(r.IntentID), r.Outcome})
 	}
 	return out, err
-}
-
-// A cursor names the project it was made in, so that one from elsewhere is
-// refused instead of paging through something else.
-func cursor(project, id int64) string {
-	return base64.RawURLEncoding.EncodeToString([]byte("i." + itoa(project) + "." + itoa(id)))
-}
-
-const maxID = int64(^uint64(0) >> 1)
-
-func readCursor(c *string, project int64) (before int64, err error) {
-	if c == nil || *c == "" {
-		return maxID, nil
-	}
-	bad := core.Refuse(core.ReasonInvalidCursor, "That cursor is not one that this list gave out.")
-	text, err := base64.RawURLEncoding.DecodeString(*c)
-	if err != nil {
-		return 0, bad
-	}
-	parts := strings.Split(string(text), ".")
-	if len(parts) != 3 || parts[0] != "i" || parts[1] != itoa(project) {
-		return 0, bad
-	}
-	before, err = strconv.ParseInt(parts[2], 10, 64)
-	if err != nil || before < 1 || *c != cursor(project, before) {
-		return 0, bad
-	}
-	return before, nil
 }

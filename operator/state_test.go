@@ -3,6 +3,7 @@ package operator_test
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,43 +15,111 @@ import (
 	"github.com/reeve-go/reeve/operator/operatortest"
 )
 
-func TestPagesShowEverythingOnceNewestFirst(t *testing.T) {
+// seen collects what pages show, and holds each list to newest first.
+type seen struct {
+	intents, decisions, audit []int64
+}
+
+func (s *seen) page(t *testing.T, state operator.State) {
+	t.Helper()
+	add := func(list *[]int64, id int64, what string) {
+		if n := len(*list); n > 0 && (*list)[n-1] <= id {
+			t.Fatalf("%s %d is out of its turn", what, id)
+		}
+		*list = append(*list, id)
+	}
+	for _, in := range state.Intents {
+		add(&s.intents, in.ID, "intent")
+	}
+	for _, d := range state.Decisions {
+		add(&s.decisions, d.ID, "decision")
+	}
+	for _, a := range state.Audit {
+		add(&s.audit, a.ID, "line")
+	}
+}
+
+func TestPagesShowEverythingOfEachListOnceNewestFirst(t *testing.T) {
 	operatortest.EachStore(t, func(t *testing.T, store string) {
 		ctx := context.Background()
 		w := operatortest.New(t, store, nil)
-		const all = 20
-		for n := range all {
+		db := operatortest.Database(t, w.Where)
+		for n := range 20 {
 			w.Record(t, note(fmt.Sprintf("Note %d", n)))
 		}
+		for n := range 7 {
+			_, err := w.OpenDecision(ctx, w.Agent, fmt.Sprintf("Which of %d?", n))
+			mustHave(t, err)
+		}
 		for _, limit := range []int64{1, 3, 7, 10, 19, 20, 21, 100} {
+			var all [3]int64
+			for i, table := range []string{"reeve_intents", "reeve_decisions", "reeve_audit"} {
+				all[i] = count(t, db, `select count(*) from `+table+` where project_id = $1`, w.Agent.ProjectID())
+			}
 			var cursor *string
-			seen, pages, last := map[int64]bool{}, 0, int64(1<<62)
-			for {
+			var got seen
+			for pages := int64(1); ; pages++ {
 				state, err := w.State(ctx, w.Agent, operator.StateInput{Limit: &limit, Cursor: cursor})
 				mustHave(t, err)
-				for _, in := range state.Intents {
-					if seen[in.ID] || in.ID >= last {
-						t.Fatalf("limit %d: intent %d out of its turn", limit, in.ID)
-					}
-					seen[in.ID], last = true, in.ID
-				}
-				pages++
+				got.page(t, state)
 				if pages == 1 {
 					w.Record(t, note(fmt.Sprintf("While paging by %d", limit))) // newer: never moves a page
+				}
+				for i, list := range []int{len(state.Intents), len(state.Decisions), len(state.Audit)} {
+					if int64(list) > limit || state.NextCursor == nil && max(0, all[i]-(pages-1)*limit) != int64(list) {
+						t.Errorf("limit %d, page %d: list %d has %d", limit, pages, i, list)
+					}
+				}
+				if more := int64(len(got.intents)) < all[0]; more != state.MoreIntents() {
+					t.Errorf("limit %d, page %d: says that more intents follow: %v", limit, pages, !more)
 				}
 				if cursor = state.NextCursor; cursor == nil {
 					break
 				}
-				if int64(len(state.Intents)) != limit {
-					t.Errorf("limit %d: a page of %d in the middle", limit, len(state.Intents))
+			}
+			if n := [3]int64{int64(len(got.intents)), int64(len(got.decisions)), int64(len(got.audit))}; n != all {
+				t.Errorf("limit %d: the pages show %v of %v", limit, n, all)
+			}
+		}
+	})
+}
+
+// However long the texts, a page stays within its bound, and what did not fit follows.
+func TestAPageIsNeverLongAndLeavesNothingOut(t *testing.T) {
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		ctx := context.Background()
+		w := operatortest.New(t, store, nil)
+		db := operatortest.Database(t, w.Where)
+		wide := strings.Repeat("\U0001F600", 290)
+		for n := range 100 {
+			in := spend(fmt.Sprint(wide, n), 100)
+			in.Action.Recipient = wide
+			made := w.Record(t, in)
+			_, err := w.Reject(ctx, w.Owner, operator.ActInput{ID: made.ID, Digest: made.Digest, Note: strings.Repeat("\U0001F600", 490)})
+			mustHave(t, err)
+		}
+		for _, limit := range []*int64{nil, number(100)} {
+			var cursor *string
+			var got seen
+			for {
+				state, err := w.State(ctx, w.Agent, operator.StateInput{Limit: limit, Cursor: cursor})
+				mustHave(t, err)
+				text, err := json.MarshalIndent(state, "", "  ")
+				mustHave(t, err)
+				if len(text) > operator.MaxPageBytes+500 {
+					t.Errorf("a page of %d bytes", len(text))
+				}
+				got.page(t, state)
+				if cursor = state.NextCursor; cursor == nil {
+					break
 				}
 			}
-			total := len(seen)
-			if want := int((int64(total) + limit - 1) / limit); pages != want {
-				t.Errorf("limit %d: %d pages for %d rows, want %d", limit, pages, total, want)
+			if all := count(t, db, `select count(*) from reeve_audit where project_id = $1`, w.Agent.ProjectID()); len(got.intents) != 100 || len(got.decisions) != 100 || int64(len(got.audit)) != all {
+				t.Errorf("%d, %d, %d of %d", len(got.intents), len(got.decisions), len(got.audit), all)
 			}
-			if total < all {
-				t.Errorf("limit %d: %d of at least %d", limit, total, all)
+			one, err := w.State(ctx, w.Agent, operator.StateInput{IntentID: &got.intents[0]})
+			if err != nil || one.Intents[0].Title != fmt.Sprint(wide, 99) || len([]rune(one.Decisions[0].Note)) != 490 {
+				t.Errorf("one intent is shown whole: %v", err)
 			}
 		}
 	})
@@ -63,9 +132,15 @@ func TestLimitsAreKeptWithinTheirBounds(t *testing.T) {
 		for n := range operator.MaxPage + 5 {
 			w.Record(t, note(fmt.Sprintf("Note %d", n)))
 		}
+		full, err := w.State(ctx, w.Agent, operator.StateInput{Limit: number(operator.MaxPage)})
+		mustHave(t, err)
+		roomy, roomier := len(full.Intents), len(full.Audit) // as many as a page has room for
+		if roomy < 2*operator.DefaultPage || roomier < 2*operator.DefaultPage || roomy > operator.MaxPage || roomier > operator.MaxPage {
+			t.Fatalf("a page holds %d intents and %d lines", roomy, roomier)
+		}
 		for limit, want := range map[int64]int{-1: operator.DefaultPage, 0: operator.DefaultPage, 1: 1, 100: 100, 101: 100, 1 << 62: 100} {
 			state, err := w.State(ctx, w.Agent, operator.StateInput{Limit: &limit})
-			if err != nil || len(state.Intents) != want || len(state.Audit) != min(want, operator.MaxPage) {
+			if err != nil || len(state.Intents) != min(want, roomy) || len(state.Audit) != min(want, roomier) {
 				t.Errorf("limit %d: %d intents, %d lines, %v", limit, len(state.Intents), len(state.Audit), err)
 			}
 		}
@@ -95,16 +170,18 @@ func TestACursorIsTakenBackOnlyAsItWasGiven(t *testing.T) {
 		_, err = w.State(ctx, who.Agent, operator.StateInput{Cursor: &good})
 		mustBe(t, err, reason("invalid_cursor")) // another project's
 		encode := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
-		for _, bad := range []string{"x", good + "=", good + "A", strings.ToUpper(good), " " + good, encode("i.1.0"), encode("i.1.-1"), encode("i.1.01"),
-			encode("i.1.+1"), encode("i.1.9223372036854775808"), encode("i.1.1.1"), encode("j.1.1"), encode("i.01.1"), encode("i.1"), encode("i"),
-			encode("i.1.1 or 1=1"), strings.Repeat("A", 10000), "\x00", "é"} {
+		for _, bad := range []string{"x", good + "=", good + "A", strings.ToUpper(good), " " + good, encode("s.1.0.0.0"), encode("s.1.-1.1.1"), encode("s.1.01.1.1"),
+			encode("s.1.+1.1.1"), encode("s.1.9223372036854775808.1.1"), encode("s.1.1.1.1.1"), encode("i.1.1"), encode("t.1.1.1.1"), encode("s.01.1.1.1"), encode("s.1.1.1"),
+			encode("s.1"), encode("s"), encode("s.1.1 or 1=1.1.1"), strings.Repeat("A", 10000), "\x00", "é"} {
 			if _, err := w.State(ctx, w.Agent, operator.StateInput{Cursor: &bad}); !errors.Is(err, reason("invalid_cursor")) {
 				t.Errorf("%.40q: %v", bad, err)
 			}
 		}
-		for cursor, want := range map[string]int{"": 3, encode("i.1.1"): 0, encode("i.1.9223372036854775807"): 3} {
-			if state, err := w.State(ctx, w.Agent, operator.StateInput{Cursor: &cursor}); err != nil || len(state.Intents) != want || state.NextCursor != nil {
-				t.Errorf("%q: %d, %v, %v", cursor, len(state.Intents), state.NextCursor, err)
+		const end = "9223372036854775807"
+		for cursor, want := range map[string][3]bool{"": {true, true, true}, encode("s.1.1.1.1"): {}, encode("s.1." + end + ".0.0"): {true, false, false}, encode("s.1.0.0." + end): {false, false, true}} {
+			state, err := w.State(ctx, w.Agent, operator.StateInput{Cursor: &cursor})
+			if got := [3]bool{len(state.Intents) > 0, cursor == "" || len(state.Decisions) > 0, len(state.Audit) > 0}; err != nil || got != want || state.NextCursor != nil || state.Decisions == nil {
+				t.Errorf("%q: %v, %v, %v", cursor, got, state.NextCursor, err)
 			}
 		}
 	})

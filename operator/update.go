@@ -54,6 +54,9 @@ func (op *Operator) cancel(ctx context.Context, tx core.Tx, p Principal, id int6
 		return Intent{}, err
 	}
 	outcome = gate.Redact(outcome)
+	if err := present(ctx, tx, p); err != nil {
+		return Intent{}, err
+	}
 	row, err := findIntent(ctx, tx, p.ProjectID(), id, tx.Dialect().ForUpdate)
 	if err != nil {
 		return Intent{}, err

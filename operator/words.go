@@ -158,6 +158,7 @@ const (
 	ReasonWrongType     = core.ReasonWrongType
 	ReasonMissingField  = core.ReasonMissingField
 	ReasonInvalidValue  = core.ReasonInvalidValue
+	ReasonInvalidCursor = core.ReasonInvalidCursor
 	ReasonTooLarge      = core.ReasonTooLarge
 	ReasonTooSlow       = core.ReasonTooSlow
 	ReasonUnknownTool   = core.ReasonUnknownTool

@@ -30,14 +30,16 @@ type Handler struct {
 
 // WorkOptions adjusts a worker. The zero value is good for production.
 type WorkOptions struct {
-	Lease time.Duration // how long a claim outlives a dead worker; 0: DefaultLease
+	Lease time.Duration // how long a claim outlives a dead worker, in whole seconds up to MaxLease, as Claim has it; 0: DefaultLease
 	Poll  time.Duration // how often to look for work that another process made; 0: 500 ms
 	Grace time.Duration // how long a running handler may go on once ctx has ended; 0: it is stopped at once
 	Once  bool          // work off what is ready, then return
 }
 
 // Work claims intents of the types that handlers names and carries each out,
-// one at a time, until ctx ends or, with Once, nothing is ready. While a handler
+// one at a time, until ctx ends or, with Once, nothing is ready. It ends also where
+// the worker's credential was taken back or has expired, with that refusal: each
+// claim, extension and report asks for it. While a handler
 // runs its lease is extended; a worker that dies leaves it to lapse. Meanwhile the
 // record is sealed, where this process has the key.
 func (op *Operator) Work(ctx context.Context, p Principal, handlers map[string]Handler, opts *WorkOptions) error {
@@ -102,18 +104,20 @@ func (op *Operator) worker(p Principal, handlers map[string]Handler, opts *WorkO
 	if len(handlers) == 0 {
 		return nil, errors.New("a worker needs at least one handler")
 	}
-	w := &worker{op: op, p: p, handlers: handlers, lease: DefaultLease, poll: 500 * time.Millisecond}
+	w := &worker{op: op, p: p, handlers: handlers, poll: 500 * time.Millisecond}
+	seconds := int64(DefaultLease / time.Second)
 	if opts != nil {
 		w.once, w.grace = opts.Once, opts.Grace
 		if opts.Lease > 0 {
-			w.lease = opts.Lease
+			seconds = int64(opts.Lease / time.Second)
 		}
 		if opts.Poll > 0 {
 			w.poll = opts.Poll
 		}
 	}
-	seconds := int64(max(1, w.lease/time.Second))
-	w.lease = time.Duration(seconds) * time.Second
+	// What is kept here and what Claim and Extend hold are one lease, by one bound.
+	w.lease = leaseOf(&seconds)
+	seconds = int64(w.lease / time.Second)
 	w.claim.LeaseSeconds = &seconds
 	for name, h := range handlers {
 		if h.Run == nil {
@@ -221,7 +225,10 @@ func (w *worker) keep(ctx context.Context, stop context.CancelFunc, job Job, unt
 		}
 		asked := time.Now()
 		err := w.extend(ctx, job)
-		if errors.Is(err, ErrStaleToken) {
+		if isDecision(err) {
+			// Somebody else has it, or the worker's credential was taken back: the same
+			// answer would come again.
+			w.op.log.Warn("the lease is not extended; the handler is stopped", "intent", job.Intent.ID, "error", gate.Redact(err.Error()))
 			stop()
 			return
 		}
@@ -248,6 +255,9 @@ func (w *worker) report(ctx context.Context, in ReportInput) error {
 		_, err := w.op.Report(ctx, w.p, in)
 		if err == nil || errors.Is(err, ErrStaleToken) {
 			return nil // a stale token: the record already says that nobody knows
+		}
+		if isDecision(err) {
+			return fmt.Errorf("report on intent %d: %w", in.ID, err)
 		}
 		select {
 		case <-ctx.Done():

@@ -56,7 +56,7 @@ func mediaType(r *http.Request, hasBody bool) error {
 	if len(types) == 0 && !hasBody {
 		return nil
 	}
-	if len(types) == 1 && isPlain(r.Header.Get("Content-Encoding")) {
+	if len(types) == 1 && isPlain(strings.Join(r.Header.Values("Content-Encoding"), ", ")) {
 		media, params, err := mime.ParseMediaType(types[0])
 		charset := strings.ToLower(params["charset"])
 		if err == nil && media == mediaJSON && (charset == "" || charset == "utf-8") {

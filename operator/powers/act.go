@@ -37,6 +37,7 @@ type Act struct {
 	InputSchema  jsontext.Value
 	OutputSchema jsontext.Value
 	Answers      string // the name of the type of its answer
+	form         *form  // of the arguments, as far as they count
 	decode       func(*strict.Decoder, []byte) (any, error)
 	person       func(context.Context, *operator.Operator, operator.Person, any) (any, error)
 	worker       func(context.Context, *operator.Operator, operator.Principal, any) (any, error)
@@ -49,10 +50,12 @@ func (a *Act) ReadOnly() bool { return a.Method == "GET" }
 func (a *Act) Keyed() bool { return !a.ReadOnly() }
 
 func describeAct[In, Out any](spec ActSpec) Act {
+	input := must(schema.For(reflect.TypeFor[In](), schema.Options{Types: describedTypes}))
 	answer := answerOf[Out]()
 	return Act{
 		ActSpec:      spec,
-		InputSchema:  must(schema.For(reflect.TypeFor[In](), schema.Options{Types: describedTypes})),
+		InputSchema:  input,
+		form:         formOf(input),
 		OutputSchema: answer.schema,
 		Answers:      answer.typ.Name(),
 		decode: func(d *strict.Decoder, raw []byte) (any, error) {
@@ -120,7 +123,7 @@ func (s *Schedule) callAct(ctx context.Context, c Caller, a *Act, raw []byte) An
 	if refused := s.permitAct(ctx, c, a); refused != nil {
 		return *refused
 	}
-	ctx, digest := s.withCall(ctx, c, a.Name, raw)
+	ctx, digest := s.withCall(ctx, c, a.Name, a.counted(raw))
 	call := func(ctx context.Context) (Answer, error) {
 		out, err := s.runAct(ctx, c, a, raw)
 		if err != nil {
@@ -132,9 +135,9 @@ func (s *Schedule) callAct(ctx context.Context, c Caller, a *Act, raw []byte) An
 	switch {
 	case a.ReadOnly():
 	case a.Steps:
-		once = func(ctx context.Context) (Answer, error) { return s.inSteps(ctx, c, a.Name, raw, call) }
+		once = func(ctx context.Context) (Answer, error) { return s.inSteps(ctx, c, a.Name, a.counted(raw), call) }
 	default:
-		once = func(ctx context.Context) (Answer, error) { return s.once(ctx, c, a.Name, raw, call) }
+		once = func(ctx context.Context) (Answer, error) { return s.once(ctx, c, a.Name, a.counted(raw), call) }
 	}
 	answer, err := once(ctx)
 	if left(ctx, err) {

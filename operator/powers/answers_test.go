@@ -226,7 +226,7 @@ func (w *world) wholeDay(t *testing.T, hold func(string, []byte, reply)) {
 			tool(row, w.full(kind), text(w.args(w.full(kind), row)))
 		}
 	}
-	tool(w.recording(), agent, `{"action":{"type":"note","title":"Inside","labels":["a"],"data":{"ok":false,"verdict":null,"list":null}},"run_id":"r1"}`)
+	tool(w.recording(), agent, `{"action":{"type":"note","title":"Inside","labels":["a"],"data":{"ok":false,"verdict":null,"list":null}},"run_id":"0b7e5c0e-8f0e-4c39-9d0f-3f0f5ad1c0de"}`)
 	judged := func() string {
 		in := w.intent(agent)
 		return fmt.Sprintf(`{"id":%d,"digest":"%s"`, in.ID, in.Digest)

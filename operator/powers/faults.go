@@ -20,6 +20,26 @@ func Members(raw []byte) ([]Member, error) { return strict.Members(raw) }
 // CheckJSON holds one JSON value to the form that every argument has.
 func CheckJSON(raw []byte) error { return strict.Check(raw, strict.Limits{}) }
 
+// OfArguments is a fault of a whole message, told as that of a call's arguments where
+// it lies in them: a place has one name, whichever way a call came.
+func OfArguments(err error) error {
+	const within = "/params/arguments/"
+	faults := strict.All(err)
+	out := make(strict.Errors, len(faults))
+	for i, f := range faults {
+		own := *f
+		own.Path = strings.TrimPrefix(own.Path, within[:len(within)-1])
+		if !strings.HasPrefix(f.Path, within) {
+			own.Path = f.Path
+		}
+		out[i] = &own
+	}
+	if len(out) == 0 {
+		return err
+	}
+	return out
+}
+
 // wholeFirst says what is wrong with the text as a whole before what is wrong
 // inside it, whichever of two faults a decoder met first: one text is refused for
 // one reason by every row.

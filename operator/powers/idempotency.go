@@ -61,16 +61,3 @@ func keyedCall(ctx context.Context, action string, request []byte) (core.KeyedCa
 	key, err := core.IdempotencyKey(ctx)
 	return core.KeyedCall{Key: key, Request: core.SHA256Hex([]byte(action + "\n" + argsDigest(request)))}, err
 }
-
-// counted is what of a tool's arguments says whether a call is the same one: all of
-// them but the actor, which is thrown away.
-func (t *Tool) counted(raw []byte) []byte {
-	if !t.takesActor() {
-		return raw
-	}
-	plain, err := withoutActor(raw)
-	if err != nil {
-		return raw
-	}
-	return plain
-}

@@ -17,14 +17,17 @@ import (
 type once struct{ used atomic.Bool }
 
 // lateAfter is how long what was read of a caller counts for its call. A body that is
-// sent slowly must not be a way to be judged by what stood before it.
-const lateAfter = 500 * time.Millisecond
+// sent slowly must not be a way to be judged by what stood before it. It is about the
+// kit alone: whether the credential is live is asked again in the transaction of
+// whatever is done or shown, and so is a spending grant.
+const lateAfter = 20 * time.Millisecond
 
 // late says that the caller was proved a while ago. It is asked of the machine's own
 // clock: it is about how long the caller took, and not about what time it is.
 func (c Caller) late() bool { return !c.proved.IsZero() && time.Since(c.proved) > lateAfter }
 
-// stillThere refuses a caller whose credential was taken back while it took its time.
+// stillThere refuses a caller whose credential was taken back while it took its time,
+// before anything else is judged. Where the kit is read anew, that look asks as well.
 func (s *Schedule) stillThere(ctx context.Context, c Caller, action string) *Answer {
 	if !c.late() {
 		return nil

@@ -99,7 +99,7 @@ func (s *Schedule) RunParked(ctx context.Context, call operator.ParkedCall) (res
 	if err != nil {
 		return nil, s.refusal(c, t.Name, err)
 	}
-	ctx, _ = s.withCall(ctx, c, t.Name, call.Arguments)
+	ctx, _ = s.withCall(ctx, c, t.Name, t.counted(call.Arguments))
 	out, err := s.handled(ctx, t, c.Principal, t.handle, in)
 	if err != nil {
 		return nil, s.refusal(c, t.Name, err)

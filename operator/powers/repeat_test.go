@@ -57,7 +57,7 @@ func TestIdenticalMeansTheSameArgumentsHoweverTheyAreWritten(t *testing.T) {
 		}
 		w.call(c, tool, raw).isTime(t, i+1, i == 2)
 	}
-	for _, other := range []string{`{"id":98,"status":"cancelled"}`, `{"id":99,"status":"cancelled","outcome":""}`, `{"id":"99","status":"cancelled"}`} {
+	for _, other := range []string{`{"id":98,"status":"cancelled"}`, `{"id":99,"status":"cancelled","outcome":""}`} {
 		w.call(c, tool, other).isTime(t, 1, false)
 	}
 }
@@ -179,4 +179,43 @@ func TestRefusalsThatComeAtOnceAreAllCounted(t *testing.T) {
 		}
 		w.call(c, tool, `{"id":99,"status":"cancelled"}`).isTime(t, 17, true)
 	})
+}
+
+// Who is named as the actor is thrown away; what is null is absent; an integer's text is
+// the number: none of it makes another call of the same one, for the count, for the
+// record or for an idempotency key.
+func TestWhatDoesNotCountMakesNoOtherCall(t *testing.T) {
+	operatortest.EachStore(t, func(t *testing.T, store string) {
+		w := newWorld(t, store, nil)
+		c, tool := w.full(operator.KindAgent), w.moving()
+		n := w.lines()
+		for i, raw := range []string{`{"id":99,"status":"cancelled"}`, `{"id":99,"status":"cancelled","actor":"ana"}`, `{"actor":{"kind":7},"id":"99","status":"cancelled"}`,
+			`{"id":99,"status":"cancelled","outcome":null,"fencing_token":null,"actor":null}`} {
+			w.call(c, tool, raw).isTime(t, i+1, i >= 2)
+		}
+		digests := map[string]bool{}
+		for _, l := range w.since(n) {
+			digests[l.argsDigest] = true
+		}
+		if len(digests) != 1 {
+			t.Errorf("the record has them as %d different calls", len(digests))
+		}
+		for _, other := range []string{`{"id":"099","status":"cancelled"}`, `{"id":99,"status":"cancelled","outcome":"null"}`, `{"id":99,"status":"failed","outcome":null}`, `{"id":99,"status":"cancelled","zz":null}`} {
+			w.call(c, tool, other).isTime(t, 1, false)
+		}
+		act := w.act("/approve")
+		for i, raw := range []string{`{"id":99,"digest":"x"}`, `{"id":"99","digest":"x"}`, `{"id":99,"digest":"x","note":null}`} {
+			w.do(w.full(operator.KindHuman), act, raw).isTime(t, i+1, i >= 2)
+		}
+	})
+}
+
+// What an action holds for its executor is open: there null is something.
+func TestNullWithinDataCounts(t *testing.T) {
+	w := newWorld(t, "sqlite", nil)
+	c, tool := w.full(operator.KindAgent), w.recording()
+	for _, data := range []string{`{}`, `{"a":null}`, `{"a":"1"}`, `{"a":1}`} {
+		w.call(c, tool, `{"action":{"type":"note","title":"","data":`+data+`}}`).isTime(t, 1, false)
+	}
+	w.call(c, tool, `{"run_id":null,"action":{"type":"note","title":"","body":null,"data":{"a":1}}}`).isTime(t, 2, false)
 }

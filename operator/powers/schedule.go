@@ -213,14 +213,16 @@ func (s *Schedule) callRoute(ctx context.Context, c Caller, tool string, route *
 	if t == nil || !s.served(t, c.Face) {
 		return s.refuseDigest(ctx, c, unknownName(tool), argsDigest(raw), core.Refuse(core.ReasonUnknownTool, "There is no tool of that name here."))
 	}
-	if gone := s.stillThere(ctx, c, t.Name); gone != nil {
-		return *gone
+	if t.beyondKit() {
+		if gone := s.stillThere(ctx, c, t.Name); gone != nil {
+			return *gone
+		}
 	}
 	c, err := s.admit(ctx, c, t, true)
 	if refused := s.permit(ctx, c, t.Name, err); refused != nil {
 		return *refused
 	}
-	ctx, digest := s.withCall(ctx, c, t.Name, raw)
+	ctx, digest := s.withCall(ctx, c, t.Name, t.counted(raw))
 	call := func(ctx context.Context) (Answer, error) {
 		out, err := s.run(ctx, c, t, route, raw)
 		if err != nil {
@@ -339,7 +341,8 @@ func (s *Schedule) decode(t *Tool, raw []byte) (any, error) {
 	return in, wholeFirst(raw, err)
 }
 
-// withCall lends the record the call's facts, and lets a brake go first.
+// withCall lends the record the call's facts, and lets a brake go first. raw is the
+// arguments as far as they count.
 func (s *Schedule) withCall(ctx context.Context, c Caller, action string, raw []byte) (context.Context, string) {
 	digest := argsDigest(raw)
 	if s.brakes(action) {
@@ -364,6 +367,9 @@ func (s *Schedule) Refuse(ctx context.Context, c Caller, action string, err erro
 // even hand on. Like every other refusal it is counted with them, so that three
 // different mistakes are not taken for one that is repeated.
 func (s *Schedule) RefuseCall(ctx context.Context, c Caller, action string, raw []byte, err error) Answer {
+	if t := s.byName[action]; t != nil {
+		raw = t.counted(raw)
+	}
 	return s.observed(ctx, c, action, func() Answer { return s.refuseDigest(ctx, c, action, argsDigest(raw), err) })
 }
 

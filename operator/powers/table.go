@@ -92,5 +92,8 @@ type IntentPage struct {
 }
 
 func intentsOf(s operator.State) (IntentPage, error) {
+	if !s.MoreIntents() {
+		s.NextCursor = nil // what goes on are the other lists
+	}
 	return IntentPage{s.Intents, s.NextCursor}, nil
 }

@@ -94,6 +94,7 @@ type Tool struct {
 	answer       answerType
 	decode       func(*strict.Decoder, []byte) (any, error)
 	handle       handler
+	form         *form                   // of the arguments, as far as they count
 	shape        func(any) []gate.Action // of a row that spends: what a call would do
 	asks         asker                   // of a row that may park: what a person is asked; nil: it never does
 }
@@ -180,6 +181,7 @@ func rows(groups ...Group) []*Tool {
 			if t.takesActor() {
 				t.InputSchema = must(withActor(t.InputSchema))
 			}
+			t.form = formOf(t.InputSchema)
 			out = append(out, t)
 		}
 	}

@@ -59,6 +59,14 @@ func Vias() []Via {
 // Principal is who is calling, as resolved from a credential and from nothing
 // else. Outside this module it can only be had from Operator.Authenticate or
 // Operator.LocalWorker; the zero Principal is nobody and may do nothing.
+//
+// It says who called when the credential was read, and may be kept: whatever an
+// Operator does or shows for it asks in its own transaction whether that credential is
+// still live (RecordIntent, State, Claim, Report and their like), and refuses with
+// ErrCredentialRevoked or ErrCredentialExpired. Scopes, role and kit are those of the
+// moment of proof; the schedule of powers reads the kit anew for each call. A
+// LocalWorker has no credential: it lasts as long as the process that opened the
+// database.
 type Principal struct{ f PrincipalFields }
 
 // PrincipalFields is what a principal is made of. It lives in an internal

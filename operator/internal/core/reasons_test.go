@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -130,5 +131,34 @@ func TestAnOutageSaysNothingOfWhatLayBeneath(t *testing.T) {
 	refusal := core.Refuse(core.ReasonNotFound, "x")
 	if core.Outage(fmt.Errorf("w: %w", refusal)) != refusal {
 		t.Error("a refusal became an outage")
+	}
+}
+
+// The table of the contract: what a layer answers over HTTP.
+func TestEveryReasonsStatusIsOneOfItsLayers(t *testing.T) {
+	byLayer := map[core.Layer][]int{
+		core.LayerCredential: {401, 403, 429}, // 403: a foreign page, whoever sends it
+		core.LayerCompany:    {403},
+		core.LayerScope:      {403, 404}, // 404: a tool that there is not
+		core.LayerInput:      {400, 405, 408, 413, 415},
+		core.LayerSpend:      {403},
+		core.LayerPolicy:     {202, 403, 409, 428}, // 403: it says no; 409: not now; 428: evidence first
+		core.LayerState:      {404, 409},
+		core.LayerStore:      {503},
+	}
+	for _, r := range core.Reasons() {
+		if !slices.Contains(byLayer[r.Layer], r.Status) {
+			t.Errorf("%s is of layer %s and answers %d, which is none of %v", r.Reason, r.Layer, r.Status, byLayer[r.Layer])
+		}
+		switch r.Verdict {
+		case core.VerdictUnavailable:
+			if r.Status != 503 {
+				t.Errorf("%s: an outage answers 503, not %d", r.Reason, r.Status)
+			}
+		case core.VerdictDeny:
+			if r.Status < 400 || r.Status > 499 {
+				t.Errorf("%s: a decision against somebody answers %d", r.Reason, r.Status)
+			}
+		}
 	}
 }

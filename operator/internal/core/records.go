@@ -124,6 +124,12 @@ func (tx Tx) Outbox(ctx context.Context, o OutboxRow) error {
 	return err
 }
 
+// IsUUID says that a text is a UUID in its canonical form: 36 characters, lower case.
+func IsUUID(s string) bool {
+	u, err := uuid.Parse(s)
+	return err == nil && u.String() == s
+}
+
 // NewUUID makes a random UUID (version 4) in its canonical text.
 func NewUUID() string { return uuid.NewString() }
 
