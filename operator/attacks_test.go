@@ -157,12 +157,6 @@ func TestWordsOfPeopleAndAgentsHoldNoCredential(t *testing.T) {
 			_, err := w.Comment(ctx, w.Owner, operator.CommentInput{Text: secret})
 			return err
 		},
-		"a run": func() error {
-			r := spend("x", 1)
-			r.RunID = words(w.First.Person.Token)
-			_, err := w.RecordIntent(ctx, w.Agent, r)
-			return err
-		},
 		"a title on the board": func() error {
 			_, err := w.OpenDecision(ctx, w.Agent, secret)
 			return err

@@ -174,7 +174,7 @@ func TestARunIsNamedByAUUID(t *testing.T) {
 		w := operatortest.New(t, store, nil)
 		for id, good := range map[string]bool{"0b7e5c0e-8f0e-4c39-9d0f-3f0f5ad1c0de": true, "": false, "r1": false, "0B7E5C0E-8F0E-4C39-9D0F-3F0F5AD1C0DE": false,
 			"{0b7e5c0e-8f0e-4c39-9d0f-3f0f5ad1c0de}": false, "0b7e5c0e8f0e4c399d0f3f0f5ad1c0de": false, "urn:uuid:0b7e5c0e-8f0e-4c39-9d0f-3f0f5ad1c0de": false} {
-			in := note("For " + id)
+			in := note("For '" + id + "'")
 			in.RunID = &id
 			out, err := w.RecordIntent(context.Background(), w.Agent, in)
 			if !good {

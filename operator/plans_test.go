@@ -53,7 +53,7 @@ func TestWhatIsAskedOftenReadsAnIndexAndNeverAWholeTable(t *testing.T) {
 			"a page of everything":               {"reeve_intents_page", "reeve_intents_pkey", "INTEGER PRIMARY KEY"},
 			"a reclaim":                          {"reeve_intents_leased"},
 			"a sweep":                            {"reeve_intents_lapsing"},
-			"the record of a project":            {"reeve_audit_page", "reeve_audit_pkey"},
+			"the record of a project":            {"reeve_audit_page", "reeve_audit_pkey", "INTEGER PRIMARY KEY"},
 			"the record of an intent":            {"reeve_audit_intent"},
 			"the decisions of an intent":         {"reeve_decisions_intent"},
 			"the responses to an intent":         {"reeve_comments_intent"},

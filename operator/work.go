@@ -293,7 +293,7 @@ func readable(s string) string {
 	out := make([]rune, 0, min(len(s), 4000))
 	size := 0
 	for _, r := range s {
-		if r != '\n' && r != '\t' && gate.CheckText(string(r), gate.Block) != nil {
+		if r != '\n' && r != '\t' && gate.CheckText(string(r), gate.Block) != nil && !varies(out, r) {
 			r = '\uFFFD'
 		}
 		if size += len(string(r)); size > 3900 {
@@ -302,4 +302,10 @@ func readable(s string) string {
 		out = append(out, r)
 	}
 	return string(out)
+}
+
+// varies says that r is the selector of the character before it, as emoji have one.
+func varies(before []rune, r rune) bool {
+	n := len(before)
+	return r >= 0xFE00 && r <= 0xFE0F && n > 0 && gate.CheckText(string([]rune{before[n-1], r}), gate.Block) == nil
 }

@@ -115,7 +115,9 @@ func scopesFor(s *powers.Schedule, kind operator.Kind) []operator.Scope {
 		}
 	}
 	for _, tool := range s.Tools() {
-		if tool.ReadOnly() && slices.Contains(tool.Kinds, kind) {
+		// A worker looks, and reports by the tool as well as by the act.
+		reports := tool.Class == powers.Write && tool.Primitive == powers.Intents
+		if (tool.ReadOnly() || reports) && slices.Contains(tool.Kinds, kind) {
 			out = append(out, tool.Scopes...)
 		}
 	}

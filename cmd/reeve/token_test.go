@@ -84,12 +84,18 @@ func TestACredentialGetsWhatItsKindNeeds(t *testing.T) {
 		{"a worker does not approve", "POST", approve, worker, body, 403},
 		{"a worker claims", "POST", "/v1/work/claim", worker, `{"types":["spend"]}`, 200},
 		{"a person approves", "POST", approve, ana, body, 200},
+		{"a worker claims it", "POST", "/v1/work/claim", worker, `{"types":["spend"]}`, 200},
+		{"and reports by the tool", "PATCH", "/v1/intents/" + number(in.ID), worker, `{"status":"succeeded","fencing_token":1}`, 200},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got, answer := s.send(t, c.method, c.path, c.token, c.body); got != c.want {
 				t.Errorf("%d, want %d: %s", got, c.want, answer)
 			}
 		})
+	}
+	report := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + toUpdate + `","arguments":{"id":` + number(in.ID) + `,"status":"succeeded","fencing_token":1}}}`
+	if status, answer := s.send(t, "POST", "/mcp", worker, report); status != 200 || !strings.Contains(string(answer), "settled_by") || strings.Contains(string(answer), "missing_scope") {
+		t.Errorf("a worker reports over MCP: %d %s", status, answer)
 	}
 	text := p.ok(t, "token", "create", "--kind", "channel", "--name", "slack", "--life", "12h")
 	if !strings.Contains(text, "shown now and never again") || !strings.Contains(text, "instance_id") {
