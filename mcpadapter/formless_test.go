@@ -133,7 +133,7 @@ func TestAHeaderOfOneValueThatComesTwiceIsRefused(t *testing.T) {
 	h.post(record, header("Authorization", "Bearer "+h.agent, "Bearer "+h.person)).barred(t, http.StatusUnauthorized, "unauthenticated")
 	h.post(record, header("Origin", "http://localhost", "http://evil.example")).barred(t, http.StatusForbidden, "foreign_origin")
 	h.post(record, header("Idempotency-Key", "a", "b")).refused(t, "1", "invalid_value")
-	h.post(record, header("Mcp-Protocol-Version", "2025-11-25", "2025-11-25")).failed(t, http.StatusBadRequest, -32600, "null", "invalid_value")
+	h.post(record, header("Mcp-Protocol-Version", "2025-11-25", "2025-11-25")).failed(t, http.StatusBadRequest, -32022, "1", "invalid_value")
 	h.post(record, header("Accept", "application/json", "text/event-stream")).called(t) // this one may
 }
 

@@ -237,7 +237,9 @@ func TestTheStoredPolicyOfBeforeBecomesEveryAccounts(t *testing.T) {
 				mustHave(t, w.AddAccount(ctx, "other", "UTC", "USD"))
 				db := operatortest.Database(t, w.Where)
 				mustHave(t, w.Close())
-				for _, q := range []string{`drop table reeve_policies`, `drop index reeve_intents_denied`, `delete from reeve_schema where version >= 6`} {
+				for _, q := range []string{`drop index reeve_decisions_vote`, `alter table reeve_decisions drop column member_from`,
+					`create unique index reeve_decisions_vote on reeve_decisions (intent_id, person_id) where status = 'approved' and intent_id is not null`,
+					`alter table reeve_idempotency drop column runs_until`, `drop table reeve_policies`, `drop index reeve_intents_denied`, `delete from reeve_schema where version >= 6`} {
 					execute(t, db, q)
 				}
 				sum := settings.sum

@@ -157,6 +157,7 @@ type values map[string]any
 var known = values{
 	"type": "draft", "types": []any{"draft"}, "idempotent": []any{"draft"}, "instead_of": []any{"messages"}, "principal": "agent:agent",
 	"primitives": map[string]any{"board": true}, "currency": "USD", "amount": "49.00 USD", "amount_cents": 4900, "cursor": "",
+	"policy": "version: 1\nextends: default\n", "accept": []any{}, "base": "",
 }
 
 // send makes a request of the schemas: what is required, or all there is.

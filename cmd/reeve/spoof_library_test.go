@@ -128,7 +128,7 @@ func keptTooLong(s *stage) []impostor {
 	return []impostor{
 		{"a person whose credential was revoked since", given(operator.Principal{}, was["kept-revoked"], nil), nil, credentialRevoked},
 		{"a person who was removed since", given(operator.Principal{}, was["kept-removed"], nil), nil, credentialRevoked},
-		{"a person whose credential ended since", given(operator.Principal{}, was["kept-expired"], nil), nil, credentialRevoked},
+		{"a person whose credential ended since", given(operator.Principal{}, was["kept-expired"], nil), nil, credentialExpired},
 		{"a person whose handle somebody else was given since", given(operator.Principal{}, was["kept-again"], nil), nil, credentialRevoked},
 		{"a person whose channel was taken back since", given(operator.Principal{}, vouched, nil), []string{toApprove, toComment}, credentialRevoked},
 		{"the owner of another database", given(operator.Principal{}, other.Owner, nil), nil, credentialRevoked},

@@ -132,7 +132,7 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 			s := p.serve(t, "--policy", "p.yaml")
 			s.signal(t, os.Interrupt)
 			s.ended(t, 20e9)
-		}, nil, "policy", "fail: The rule many asks for 3 people of any role, and the account default has 1."},
+		}, nil, "policy", "fail: Account default, rule many: it asks for 3 people of the roles owner, admin, member, and the account has 1"},
 		{"a record that nobody seals", func(t *testing.T, p place) {
 			execAll(t, p.plain(t, "sqlite"), `update reeve_audit set at = at - 7200000000`)
 		}, nil, "seal", "warn: "},
