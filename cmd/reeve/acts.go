@@ -40,6 +40,9 @@ func (j *judgement) run(k *kong.Context, c console, name, purpose string, do act
 			return err
 		}
 		out, err := do(op, ctx, person, operator.ActInput{ID: j.ID, Digest: digest, Note: j.Note})
+		if j.stops {
+			out, err = stood(c, out, err)
+		}
 		if err != nil {
 			return err
 		}

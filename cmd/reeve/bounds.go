@@ -29,6 +29,7 @@ func scopeWord(account bool) string {
 func (f *freezeCmd) Run(k *kong.Context, c console) error {
 	return f.stop(k, c, "freeze", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
 		out, err := op.Freeze(ctx, person, operator.FreezeInput{Scope: scopeWord(f.Account), Reason: f.Reason})
+		out, err = stood(c, out, err)
 		if err != nil || f.JSON {
 			return answer(c, out, err)
 		}
@@ -72,7 +73,7 @@ type standingListCmd struct {
 }
 
 func (l *standingListCmd) Run(k *kong.Context, c console) error {
-	return l.do(k, c, "list_standing_approvals", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
+	return l.look(k, c, "list_standing_approvals", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
 		out, err := op.StandingApprovals(ctx, person)
 		if err != nil || l.JSON {
 			return answer(c, out, err)
@@ -158,6 +159,7 @@ type standingRevokeCmd struct {
 func (r *standingRevokeCmd) Run(k *kong.Context, c console) error {
 	return r.stop(k, c, "revoke_standing_approval", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
 		out, err := op.RevokeStanding(ctx, person, operator.StandingRef{ID: r.ID})
+		out, err = stood(c, out, err)
 		if err != nil || r.JSON {
 			return answer(c, out, err)
 		}

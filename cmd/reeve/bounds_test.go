@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/reeve-go/reeve/operator/operatortest"
 )
@@ -115,21 +116,49 @@ rules:
 	})
 }
 
-// TestAFreezeNeedsNoAuditKey: the key was lost, and something has to stop all the same.
-func TestAFreezeNeedsNoAuditKey(t *testing.T) {
+// TestWhatStopsAndWhatLooksNeedsNoAuditKey: the key was lost, and something has to stop
+// all the same. With the server gone nobody seals; what was done stands, and says so.
+func TestWhatStopsAndWhatLooksNeedsNoAuditKey(t *testing.T) {
 	p := newPlace(t, "sqlite")
 	s := p.serve(t)
 	person := s.personIn(t, p)
+	person.ok(t, "standing", "give", "--type", "spend", "--to", "domain:vendor.example", "--max-cents", "100", "--window", "month", "--window-cents", "250",
+		"--instead-of", "spending", "--for", "720h", "Small things")
+	person.ok(t, "grant", "give", "--for", "720h", "agent:agent", "It may")
+	in := s.record(t, `{"type":"send","title":"Hi","recipient":"bo@elsewhere.example","body":"x"}`)
+	id := number(in.ID)
+	s.signal(t, os.Interrupt)
+	s.ended(t, time.Minute)
 	if err := os.Rename(filepath.Join(p.dir, "reeve-data", "audit.key"), filepath.Join(p.dir, "elsewhere")); err != nil {
 		t.Fatal(err)
 	}
-	person.run(t, "inbox").refused(t, 1, "audit.key")
+	for _, looks := range [][]string{{"inbox"}, {"inbox", "show", id}, {"standing", "list"}, {"grant", "list"}} {
+		if r := person.run(t, looks...); r.code != 0 || r.err != "" {
+			t.Errorf("%v: %+v", looks, r)
+		}
+	}
+	for _, looks := range [][]string{{"token", "list"}, {"people", "list"}, {"project", "list"}, {"kit", "show"}} {
+		if r := p.run(t, looks...); r.code != 0 || r.err != "" {
+			t.Errorf("%v: %+v", looks, r)
+		}
+	}
+	person.run(t, "inbox", "approve", id, "--digest", in.Digest).refused(t, 1, "audit.key")
+	for said, stops := range map[string][]string{
+		"Frozen":                      {"freeze", "The key is gone"},
+		"took it back":                {"standing", "revoke", "1"},
+		"Intent " + id + " is cancel": {"inbox", "revoke", id, "--digest", in.Digest},
+	} {
+		r := person.run(t, stops...)
+		if r.code != 0 || !strings.Contains(r.out, said) || !strings.Contains(r.err, "audit.key") || !strings.Contains(r.err, "stands already") || !strings.Contains(r.err, "not sealed yet") {
+			t.Errorf("%v: %+v", stops, r)
+		}
+	}
+	if r := person.run(t, "grant", "revoke", "1", "--json"); r.code != 0 || !strings.Contains(r.out, `"revoked_by": "human:owner"`) || !strings.Contains(r.err, "not sealed yet") {
+		t.Errorf("%+v", r)
+	}
 	for _, stops := range [][]string{{"kit", "set", "board=off"}, {"token", "revoke", "agent:agent"}} {
 		if r := p.run(t, stops...); r.code != 0 || !strings.Contains(r.err, "audit.key") {
 			t.Errorf("%v: %+v", stops, r)
 		}
-	}
-	if r := person.run(t, "freeze", "The key is gone"); r.code != 0 || !strings.Contains(r.out, "Frozen") || !strings.Contains(r.err, "audit.key") {
-		t.Errorf("%+v", r)
 	}
 }

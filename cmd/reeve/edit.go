@@ -128,7 +128,11 @@ func writeAction(file string, action *gate.Action) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(printJSON(f, action), f.Close())
+	shown := *action
+	if len(shown.Data) > 0 { // as it is shown elsewhere: letters, and no escapes of letters
+		shown.Data = canonical(shown.Data)
+	}
+	return errors.Join(printJSON(f, shown), f.Close())
 }
 
 // editFile runs the editor by a shell, since people set it with arguments.

@@ -21,7 +21,7 @@ type grantListCmd struct {
 }
 
 func (l *grantListCmd) Run(k *kong.Context, c console) error {
-	return l.do(k, c, "list_spending_grants", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
+	return l.look(k, c, "list_spending_grants", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
 		out, err := op.SpendingGrants(ctx, person)
 		if err != nil || l.JSON {
 			return answer(c, out, err)
@@ -63,6 +63,7 @@ type grantRevokeCmd struct {
 func (r *grantRevokeCmd) Run(k *kong.Context, c console) error {
 	return r.stop(k, c, "revoke_spending", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
 		out, err := op.RevokeSpending(ctx, person, operator.GrantRef{ID: r.ID})
+		out, err = stood(c, out, err)
 		if err != nil || r.JSON {
 			return answer(c, out, err)
 		}

@@ -50,7 +50,7 @@ func (l *inboxListCmd) Run(k *kong.Context, c console) error {
 	if l.Limit < 1 {
 		return usagef("--limit must be at least 1")
 	}
-	return l.do(k, c, "inbox_list", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
+	return l.look(k, c, "inbox_list", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
 		found, err := op.Waiting(ctx, person, l.Limit)
 		if err != nil {
 			return err
@@ -81,7 +81,7 @@ type inboxShowCmd struct {
 }
 
 func (s *inboxShowCmd) Run(k *kong.Context, c console) error {
-	return s.do(k, c, "inbox_show", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
+	return s.look(k, c, "inbox_show", func(ctx context.Context, op *operator.Operator, person operator.Person) error {
 		in, err := op.ShowIntent(ctx, person, s.ID)
 		if err != nil {
 			return err

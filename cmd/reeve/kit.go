@@ -34,7 +34,7 @@ type kitShowCmd struct {
 }
 
 func (s *kitShowCmd) Run(k *kong.Context, c console) error {
-	return s.with(k, func(ctx context.Context, op *operator.Operator) error {
+	return s.withLook(k, func(ctx context.Context, op *operator.Operator) error {
 		kit, err := op.Kit(ctx, "")
 		if err != nil {
 			return err

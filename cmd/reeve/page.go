@@ -105,8 +105,8 @@ func (p *page) text(heading, s string, m manner) {
 	p.under(heading, p.broken(strings.Split(s, "\n"), m))
 }
 
-// data writes JSON, indented. The blanks before a line are ours: a string in JSON
-// has no line break in it.
+// data writes JSON in the form that the digest covers, indented. The blanks before a
+// line are ours: a string in JSON has no line break in it.
 func (p *page) data(heading string, value jsontext.Value) {
 	p.under(heading, p.indented(strings.Split(pretty(value), "\n")))
 }
@@ -128,7 +128,7 @@ func (p *page) indented(lines []string) (rows []string) {
 	for _, line := range lines {
 		text := strings.TrimLeft(line, " ")
 		blank := strings.Repeat(" ", min(len(line)-len(text), room/2))
-		for _, row := range wrap(visible(text, exactly()), room-len(blank)) {
+		for _, row := range wrap(visible(text, exactly().watched().json()), room-len(blank)) {
 			rows = append(rows, blank+row)
 		}
 	}
@@ -214,13 +214,24 @@ func wide(line []cluster) (n int) {
 	return n
 }
 
-// pretty indents JSON and changes nothing else of it.
+// pretty indents the canonical form of JSON (RFC 8785). It has no escape but those that
+// a string needs, so that whoever writes letters as escapes is read as well.
 func pretty(data jsontext.Value) string {
-	v := data.Clone()
+	v := canonical(data)
 	if err := v.Indent(jsontext.WithIndent("  ")); err != nil {
 		return string(data)
 	}
 	return string(v)
+}
+
+// canonical is the form of JSON that a digest covers, or the JSON as it is where it has
+// none.
+func canonical(data jsontext.Value) jsontext.Value {
+	v := data.Clone()
+	if err := v.Canonicalize(); err != nil {
+		return data.Clone()
+	}
+	return v
 }
 
 func counted(n int, what string) string {

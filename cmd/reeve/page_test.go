@@ -111,17 +111,55 @@ func TestDataIsShownAsItWillBeRead(t *testing.T) {
 	p.data("data", jsontext.Value("{\"to\u200c\":\"a\u202eb   c\\u202e\",\"n\":1.50,\"list\":[{\"deep\":\"\u00a0\"}]}"))
 	want := `  data, 9 rows:
     │ {
-    │   "to⟨U+200C⟩": "a⟨U+202E⟩b⟨3 spaces⟩c\u202e",
-    │   "n": 1.50,
     │   "list": [
     │     {
     │       "deep": "⟨U+00A0⟩"
     │     }
-    │   ]
+    │   ],
+    │   "n": 1.5,
+    │   "to⟨U+200C⟩": "a⟨U+202E⟩b⟨3 spaces⟩c⟨U+202E⟩"
     │ }
 `
 	if out.String() != want {
 		t.Errorf("it shows\n%s\nwant\n%s", out, want)
+	}
+}
+
+func TestDataIsReadableHoweverItWasSpelt(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"\u0074\u006f":"\u0061ttacker"}`:               `"to": "attacker"`,
+		`{"to":"p\u0430ypal"}`:                           `"to": "p\u0430ypal" ⟨mixed scripts: U+0430⟩`,
+		`{"t\u043e":"x"}`:                                `"t\u043e": ⟨mixed scripts: U+043E⟩ "x"`,
+		`{"a":"\u202egnp"}`:                              `"a": "⟨U+202E⟩gnp"`,
+		`{"a":"\u041c\u0438\u0440\n\u0442\u0443\u0442"}`: `"a": "Мир\nтут"`,
+		`{"a":"Pay\n\u041c\u0438\u0440"}`:                `"a": "Pay\nМир"`,
+		`{"a":"\u0001\u041c\u0438\u0440"}`:               `"a": "\u0001Мир"`,
+		`{"a":"\u041c\u0438\u0440\\"}`:                   `"a": "Мир\\"`,
+		`{"имя":"Иван Петров, Año 東京"}`:                  `"имя": "Иван Петров, Año 東京"`,
+		`{"a":["\u002f\/"]}`:                             `"//"`,
+	} {
+		p, out := pageOf(200)
+		p.data("data", jsontext.Value(in))
+		if want = strings.ReplaceAll(want, `\u0430`, "\u0430"); !strings.Contains(out.String(), strings.ReplaceAll(want, `\u043e`, "\u043e")) {
+			t.Errorf("%s is shown as\n%s\nwant %s", in, out, want)
+		}
+		if strings.Contains(out.String(), "mixed") != strings.Contains(want, "mixed") {
+			t.Errorf("%s: the wrong words are marked:\n%s", in, out)
+		}
+	}
+}
+
+func TestWordsThatMixScriptsAreMarkedWhereverAnAgentWrites(t *testing.T) {
+	p, out := pageOf(120)
+	const odd = "p\u0430ypal"
+	action := gate.Action{Type: "send", Title: odd, Recipient: odd, Body: "Dear " + odd + ",\nПривет, мир", Labels: []string{"a", odd}, TaintedBy: []string{odd},
+		Data: jsontext.Value(`{"k":"` + odd + `"}`)}
+	p.intent(time.Time{}, operator.Intent{Payload: &action})
+	if n := strings.Count(out.String(), "⟨mixed scripts: U+0430⟩"); n != 6 {
+		t.Errorf("%d of 6 are marked:\n%s", n, out)
+	}
+	if strings.Contains(out.String(), "мир ⟨") || strings.Contains(out.String(), "Привет, ⟨") {
+		t.Errorf("honest text is marked:\n%s", out)
 	}
 }
 

@@ -66,7 +66,7 @@ type peopleListCmd struct {
 }
 
 func (p *peopleListCmd) Run(k *kong.Context, c console) error {
-	return p.with(k, func(ctx context.Context, op *operator.Operator) error {
+	return p.withLook(k, func(ctx context.Context, op *operator.Operator) error {
 		all, err := op.People(ctx, "")
 		if err != nil {
 			return err

@@ -36,6 +36,15 @@ func (p *personal) do(k *kong.Context, c console, act string, d deed) error {
 	return p.on(op, c, act, d)
 }
 
+// look is do for what only looks: it seals nothing, and so needs no key.
+func (p *personal) look(k *kong.Context, c console, act string, d deed) error {
+	op, err := p.open(context.Background(), k, &operator.Options{Keyless: true})
+	if err != nil {
+		return err
+	}
+	return p.on(op, c, act, d)
+}
+
 // stop is do for what stops something. A key that is lost, or that others can read,
 // must not keep anybody from that: the act is recorded, and whoever has the key
 // seals it.
@@ -45,6 +54,16 @@ func (p *personal) stop(k *kong.Context, c console, act string, d deed) error {
 		return err
 	}
 	return p.on(op, c, act, d)
+}
+
+// stood takes an act that stops something for done where all that lacks is the seal of
+// its row: it stands already, in every process. It says what is missing.
+func stood[T any](c console, out T, err error) (T, error) {
+	if errors.Is(err, operator.ErrAuditUnsealed) {
+		fmt.Fprintln(c.err, "reeve: this stands already, in every process. Its row in the record is not sealed yet: a process that has the audit key (\"reeve serve\") does that.")
+		return out, nil
+	}
+	return out, err
 }
 
 // on acts on an open database, and closes it.

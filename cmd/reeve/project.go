@@ -20,7 +20,7 @@ type projectListCmd struct {
 }
 
 func (p *projectListCmd) Run(k *kong.Context, c console) error {
-	return p.with(k, func(ctx context.Context, op *operator.Operator) error {
+	return p.withLook(k, func(ctx context.Context, op *operator.Operator) error {
 		all, err := op.Projects(ctx, "")
 		if err != nil {
 			return err

@@ -54,6 +54,26 @@ func oddLetters(word []rune) string {
 	return "mixed scripts: " + strings.Join(odd, " ")
 }
 
+// oddInJSON is oddLetters for the words of a string in JSON: what follows a backslash
+// is a letter of JSON's, and ends a word.
+func oddInJSON(text []rune) string {
+	begin := 0
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		if odd := oddLetters(text[begin:i]); odd != "" {
+			return odd
+		}
+		i++
+		if i < len(text) && text[i] == 'u' {
+			i += 4
+		}
+		begin = min(i+1, len(text))
+	}
+	return oddLetters(text[begin:])
+}
+
 func scriptOf(r rune, scripts []*unicode.RangeTable) int {
 	if r < 0x80 && !unicode.IsLetter(r) {
 		return -1

@@ -53,7 +53,7 @@ func (p *page) payload(in operator.Intent) {
 	p.list("labels", a.Labels)
 	p.list("tainted by", a.TaintedBy)
 	if a.Body != "" {
-		p.text("body, "+counted(utf8.RuneCountInString(a.Body), "character"), a.Body, prose())
+		p.text("body, "+counted(utf8.RuneCountInString(a.Body), "character"), a.Body, prose().watched())
 	}
 	if len(a.Data) > 0 {
 		p.data("data", a.Data)
@@ -132,7 +132,7 @@ func (p *page) list(name string, entries []string) {
 		// In an entry a quotation mark of ours would end it, so it is escaped.
 		entry = strings.NewReplacer(`\`, `\\`, `”`, `\”`).Replace(entry)
 		value = append(value, cluster{"“", 1})
-		value = append(value, visible(entry, exactly())...)
+		value = append(value, visible(entry, exactly().watched())...)
 		value = append(value, cluster{"”", 1})
 	}
 	if len(value) > 0 {

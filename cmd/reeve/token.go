@@ -141,8 +141,17 @@ func tellMinted(c console, m operator.Minted, url string, asJSON bool) error {
 // with opens the database for one administrative act, which needs no credential:
 // whoever can open it is the root of trust.
 func (d database) with(k *kong.Context, act func(context.Context, *operator.Operator) error) error {
+	return d.withOptions(k, nil, act)
+}
+
+// withLook is with for what only looks, and so needs no audit key.
+func (d database) withLook(k *kong.Context, act func(context.Context, *operator.Operator) error) error {
+	return d.withOptions(k, &operator.Options{Keyless: true}, act)
+}
+
+func (d database) withOptions(k *kong.Context, opts *operator.Options, act func(context.Context, *operator.Operator) error) error {
 	ctx := context.Background()
-	op, err := d.open(ctx, k, nil)
+	op, err := d.open(ctx, k, opts)
 	if err != nil {
 		return err
 	}
@@ -179,7 +188,7 @@ type tokenListCmd struct {
 }
 
 func (t *tokenListCmd) Run(k *kong.Context, c console) error {
-	return t.with(k, func(ctx context.Context, op *operator.Operator) error {
+	return t.withLook(k, func(ctx context.Context, op *operator.Operator) error {
 		all, err := op.Credentials(ctx, "")
 		if err != nil {
 			return err

@@ -24,6 +24,8 @@ type manner struct {
 	exact bool
 	// scripts marks words that mix scripts whose letters look alike.
 	scripts bool
+	// escapes says that a backslash begins an escape of JSON, which is no part of a word.
+	escapes bool
 	// blanks is the longest run of spaces that is written as spaces.
 	blanks int
 }
@@ -36,6 +38,9 @@ func exactly() manner { return manner{exact: true, blanks: 2} }
 
 // watched is m, with words that mix scripts marked.
 func (m manner) watched() manner { m.scripts = true; return m }
+
+// json is m for what stands in JSON.
+func (m manner) json() manner { m.escapes = true; return m }
 
 // cluster is what is never torn apart while there is room for it: a character
 // with its marks, or a note. Cells is the room it takes on a terminal.
@@ -113,7 +118,11 @@ func (v *viewer) word(runes []rune) {
 		v.character(prev, r, next)
 	}
 	if v.scripts {
-		if odd := oddLetters(runes); odd != "" {
+		odd := oddLetters
+		if v.escapes {
+			odd = oddInJSON
+		}
+		if odd := odd(runes); odd != "" {
 			v.out = append(v.out, cluster{" ", 1})
 			v.note(odd)
 		}
