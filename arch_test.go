@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"mcpadapter/clienttest":      {},
 	"restadapter":                {"operator", "operator/powers"},
 	"internal/reach":             {},
+	"internal/toollint":          {},
 	"cmd/reeve":                  {"gate", "operator", "operator/powers", "operator/hook", "mcpadapter", "restadapter"},
 }
 
