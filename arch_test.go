@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"mcpadapter/clienttest":      {},
 	"restadapter":                {"operator", "operator/powers"},
 	"internal/reach":             {},
+	"internal/toollint":          {},
 	"internal/metrics":           {"operator", "operator/powers"},
 	"internal/tracing":           {"operator", "operator/powers"},
 	"cmd/reeve":                  {"gate", "operator", "operator/powers", "operator/hook", "mcpadapter", "restadapter", "internal/metrics", "internal/tracing"},

@@ -173,27 +173,6 @@ func TestEveryActIsDescribedLikeATool(t *testing.T) {
 	}
 }
 
-// The budget is for the listing that a model reads, at 3.5 characters a token.
-func TestTheListingStaysWithinItsTokens(t *testing.T) {
-	w := newWorld(t, "sqlite", nil)
-	size := 0
-	for _, tool := range w.Tools() {
-		listed, err := json.Marshal(map[string]any{"name": tool.Name, "title": tool.Title, "description": tool.Description,
-			"inputSchema": json.RawMessage(tool.InputSchema), "outputSchema": map[string]string{"type": "object"},
-			"annotations": map[string]any{"title": tool.Title, "readOnlyHint": tool.ReadOnly(), "destructiveHint": tool.Destructive,
-				"idempotentHint": tool.Idempotent, "openWorldHint": tool.OpenWorld}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		size += len(listed)
-	}
-	tokens := float64(size) / 3.5
-	t.Logf("%d tools, %.0f tokens", len(w.Tools()), tokens)
-	if tokens > 7000 {
-		t.Errorf("%.0f tokens", tokens)
-	}
-}
-
 type nothing struct{}
 
 func goodSpec() powers.Spec {

@@ -56,8 +56,8 @@ func operatorTools() Group {
 			Kinds:   callers, Scopes: []operator.Scope{operator.ScopeIntentsWrite},
 			Routes: []Route{{Method: "POST", Path: "/v1/intents"}},
 			Title:  "Record an action intent",
-			What: "Records something you want done that reaches outside: spending, sending, publishing, deleting, deploying. " +
-				"It does not do it. A policy judges it at once; where the answer says pending_approval a person decides elsewhere, " +
+			What: "Records something that you want done, and does not do it. " +
+				"Use it for whatever reaches outside: spending, sending, publishing, deleting, deploying. A policy judges it at once; where the answer says pending_approval a person decides elsewhere, " +
 				"and you can wait with the state tool. The same action again today answers the same row with created false, so " +
 				"calling twice is safe; what was rejected or failed stays so today, and only a person can give it another chance. Not for notes or research that stay inside. Answers the intent and the policy's reasons.",
 		}, (*operator.Operator).RecordIntent),
@@ -68,8 +68,8 @@ func operatorTools() Group {
 			Kinds:   callers, Scopes: []operator.Scope{operator.ScopeIntentsWrite},
 			Routes: []Route{{Method: "PATCH", Path: "/v1/intents/{id}"}},
 			Title:  "Withdraw or report an intent",
-			What: "Moves an intent along: cancelled withdraws one that you recorded and nobody has claimed yet; succeeded and failed " +
-				"report one whose lease you hold, with its fencing_token. It never approves, in any spelling, and nothing leaves a " +
+			What: "Moves an intent along. Use it to withdraw one that you recorded and nobody has claimed yet, with cancelled; or to report " +
+				"one whose lease you hold, with succeeded or failed and its fencing_token. It never approves, in any spelling, and nothing leaves a " +
 				"final status. Answers the intent as it is now.",
 		}, (*operator.Operator).UpdateIntent),
 	}}

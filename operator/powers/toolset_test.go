@@ -38,7 +38,7 @@ func spec(name string, class powers.Class, primitive powers.Primitive) powers.Sp
 	if class == powers.Read {
 		method = "GET"
 	}
-	return powers.Spec{Name: name, Title: "A row for tests", What: "It is here for a test.", Class: class, Primitive: primitive,
+	return powers.Spec{Name: name, Title: "A row for tests", What: "Shows how a row of its class is served. Use it to test the schedule. Not for anything else, and the product has none of it.", Class: class, Primitive: primitive,
 		Idempotent: class == powers.Read, Destructive: class == powers.Spend, OpenWorld: class == powers.Spend,
 		Kinds:  []operator.Kind{operator.KindAgent, operator.KindWorker, operator.KindHuman},
 		Scopes: []operator.Scope{operator.ScopeStateRead, operator.ScopeIntentsWrite},
