@@ -72,22 +72,27 @@ func (p *Policy) matching(matched []*Rule, s *subject) ([]*Rule, bool) {
 			matched = append(matched, r)
 		}
 	}
-	own := len(matched)
+	named := p.known[s.action.Type] || slices.ContainsFunc(matched, (*Rule).names)
+	if named { // before anything answers such a rule, or counts by it
+		matched = slices.DeleteFunc(matched, func(r *Rule) bool { return r.Match.Unknown })
+	}
+	own := matched
 	for i := range s.facts.Standing {
-		if r := &s.facts.Standing[i]; r.stands() && r.applies(s) && !r.exhausted(s) && r.answers(matched[:own]) {
+		r := &s.facts.Standing[i]
+		if !(named && r.Match.Unknown) && r.stands() && r.applies(s) && !r.exhausted(s) && r.answers(own) {
 			matched = append(matched, r)
 		}
 	}
-	named, over := p.known[s.action.Type], p.overCaps(s)
-	for i, r := range matched {
-		// A standing approval makes no type known: it answers what it names.
-		named = named || (i < own && r.Effect == Allow && len(r.Match.Types) > 0)
-		over = over || (r.Budget != nil && r.overBudget(s))
+	over := p.overCaps(s) || slices.ContainsFunc(matched, func(r *Rule) bool { return r.Budget != nil && r.overBudget(s) })
+	if !over {
+		matched = slices.DeleteFunc(matched, func(r *Rule) bool { return r.Match.OverBudget })
 	}
-	return slices.DeleteFunc(matched, func(r *Rule) bool {
-		return (r.Match.Unknown && named) || (r.Match.OverBudget && !over)
-	}), over
+	return matched, over
 }
+
+// names reports whether a rule makes the types that it names known. A standing
+// approval makes none known: it answers what it names.
+func (r *Rule) names() bool { return r.Effect == Allow && len(r.Match.Types) > 0 }
 
 // candidates returns the rules that may speak about a type, in rule order.
 func (p *Policy) candidates(actionType string) []int {

@@ -158,11 +158,11 @@ func (x *explainer) part(r *Rule, standing bool) RulePart {
 	return part
 }
 
-// own returns the rules of the policy that a standing approval is held against:
-// those that [Policy.matching] has found before it settles what is unknown.
+// own returns the rules of the policy that a standing approval is held against.
 func (x *explainer) own() (out []*Rule) {
 	for i := range x.policy.rules {
-		if r := &x.policy.rules[i]; r.applies(&x.s) && !r.exhausted(&x.s) {
+		r := &x.policy.rules[i]
+		if r.applies(&x.s) && !r.exhausted(&x.s) && !(r.Match.Unknown && x.settled("unknown") == no) {
 			out = append(out, r)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 func TestAnExplanationHasTheVerdictAndEveryRule(t *testing.T) {
 	r := random{seeded(t)}
 	seen := make(map[Part]int)
-	for range 2000 {
+	for range 5000 {
 		p := mustCompile(t, r.source())
 		for range 5 {
 			a, f := r.action(), r.facts()

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -350,5 +351,27 @@ rules:
 	heat := Action{Type: "heat", Title: "x", Labels: []string{"routine"}}
 	if got := p.Evaluate(heat, atHome()); got.Effect != RequiresApproval || !got.Matched("unknown") {
 		t.Errorf("a rule that does not match opened a type: %s", judged(got))
+	}
+}
+
+// A rule about unknown types has no part in a type that somebody knows: nothing is
+// answered by it, and nothing is counted against its budget.
+func TestARuleAboutUnknownTypesHasNoPartInKnownOnes(t *testing.T) {
+	standing := Rule{ID: "standing-1", Match: Match{Types: []string{"send"}}, Effect: Allow, InsteadOf: []string{"unknown"},
+		Reason: "Fine.", Until: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}
+	f := Facts{Now: time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC), Zone: time.UTC, Inside: []string{"x.example"}, Standing: []Rule{standing}}
+	v := DefaultPolicy().Evaluate(Action{Type: "send", Title: "x", Recipient: "ana@x.example"}, f)
+	if v.Effect != RequiresApproval || v.Matched("standing-1") {
+		t.Errorf("a standing approval for unknown types answered a known one: %+v", v)
+	}
+	p := mustLoad(t, `
+version: 1
+extends: default
+rules:
+  - {id: odd, match: {unknown: true}, effect: requires_approval, reason: Odd., budget: {window: day, currency: USD, max: 2000}}
+`)
+	cents := Cents(3000)
+	if v := p.Evaluate(Action{Type: "note", Title: "x", AmountCents: &cents, Currency: "USD"}, f); v.Effect != Allow {
+		t.Errorf("a note was counted against the budget of unknown types: %+v", v)
 	}
 }
