@@ -83,6 +83,9 @@ func (op *Operator) OnceInSteps(ctx context.Context, p Principal, call core.Keye
 	var before core.KeyedAnswer
 	taken := false
 	err := op.inTx(ctx, func(tx core.Tx) (err error) {
+		if err := present(ctx, tx, p); err != nil {
+			return err
+		}
 		if row, taken, err = tx.TakeKey(ctx, p, call); err != nil || taken {
 			return err
 		}
