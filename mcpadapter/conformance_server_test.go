@@ -31,7 +31,7 @@ type fixture struct {
 
 func newFixture(name, schema string) fixture {
 	t := &powers.Tool{Toolset: "conformance", InputSchema: []byte(schema),
-		Description: "Answers a sentence. Use it to see how an answer is told. Not for anything else."}
+		Description: "Answers a plain sentence. Use it to see how an answer is told. Not for anything else."}
 	t.Name, t.Title, t.Class, t.Idempotent = name, "A tool of the suite", powers.Read, true
 	return fixture{Tool: t}
 }

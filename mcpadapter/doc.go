@@ -97,7 +97,7 @@
 //     given an empty one), and the listing is marshalled anew each time:
 //     TestAListingOfManyToolsStaysWithinItsAllocations.
 //   - A debug variable of the environment leaves false annotations out:
-//     TestEveryListedToolIsWellDescribed.
+//     TestADebugVariableLeavesNothingOutOfAListing.
 //   - One garbage line ends a stream over standard input, and a long one is kept
 //     whole: TestWhatComesInsteadOfAMessageNeverEndsTheStream,
 //     TestALineOf64MiBCostsAFewBuffers.

@@ -1,15 +1,16 @@
 package mcpadapter
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
-	"slices"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
+	"github.com/reeve-go/reeve/internal/toollint"
 	"github.com/reeve-go/reeve/operator/powers"
 )
 
@@ -31,33 +32,81 @@ func listed(t *testing.T, h *house) []listedTool {
 	return res.Tools
 }
 
-var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+// linted is every row of a schedule as the lint takes it, whoever may see it.
+func linted(t *testing.T, s schedule, prefix string) []toollint.Tool {
+	t.Helper()
+	c, err := newCatalog(s.Tools(), prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []toollint.Tool
+	for _, r := range c.rows {
+		out = append(out, toollint.Tool{Listed: r.listed, Class: r.tool.Class.String(), Output: json.RawMessage(r.tool.OutputSchema)})
+	}
+	return out
+}
 
 func TestEveryListedToolIsWellDescribed(t *testing.T) {
+	s, _, _, _ := openSchedule(t)
+	for _, prefix := range []string{"", "acme_"} {
+		for _, complaint := range toollint.Listing(linted(t, s, prefix)) {
+			t.Error(complaint)
+		}
+	}
+}
+
+// An entry could be changed on its way out.
+func TestWhatIsListedIsWhatTheLintHasSeen(t *testing.T) {
 	h := newHouse(t, nil)
-	for _, tool := range listed(t, h) {
-		t.Run(tool.Name, func(t *testing.T) {
-			if !nameForm.MatchString(tool.Name) || len(tool.Name) > 40 {
-				t.Error("the name is not [a-z][a-z0-9_]*, at most 40")
-			}
-			if tool.Title == "" || tool.Description == "" {
-				t.Error("title or description is missing")
-			}
-			if string(tool.OutputSchema) != `{"type":"object"}` {
-				t.Errorf("output schema %s", tool.OutputSchema)
-			}
-			for _, hint := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
-				if _, ok := tool.Annotations[hint].(bool); !ok {
-					t.Errorf("the annotation %s is not explicit", hint)
-				}
-			}
-			if len(tool.Annotations) != 5 || tool.Annotations["title"] != tool.Title {
-				t.Errorf("annotations %v", tool.Annotations)
-			}
-			for _, complaint := range lintSchema(t, tool.InputSchema) {
-				t.Error(complaint)
-			}
-		})
+	seen := map[string]string{}
+	for _, tool := range linted(t, h.schedule, "") {
+		name, _ := toollint.Lint(tool)
+		seen[name] = string(tool.Listed)
+	}
+	var res struct{ Tools []json.RawMessage }
+	if err := json.Unmarshal(h.post(list).rpc(t).Result, &res); err != nil || len(res.Tools) == 0 {
+		t.Fatalf("%v: nothing is listed", err)
+	}
+	for _, entry := range res.Tools {
+		name, _ := toollint.Lint(toollint.Tool{Listed: entry})
+		if seen[name] != string(entry) {
+			t.Errorf("%s is listed as\n%s\nand the lint has seen\n%s", name, entry, seen[name])
+		}
+	}
+}
+
+// The SDK reads its debug variables when the process starts, so it takes another one
+// to see that they change nothing.
+func TestADebugVariableLeavesNothingOutOfAListing(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestWhatIsListedIsWhatTheLintHasSeen$", "-test.v")
+	cmd.Env = append(os.Environ(), "MCPGODEBUG=hintomitempty=1")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: ") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// What the suite wants a server to be able to list is nearly all that a row must not
+// have; the other tools of the suite are listed like any row.
+func TestTheLintComplainsOfTheSuitesOwnSchema(t *testing.T) {
+	s, _, _, _ := openSchedule(t)
+	tools := linted(t, withFixtures(s), "")
+	for i, tool := range tools {
+		if tool.Output == nil { // no row of ours
+			tools[i].Output = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)
+		}
+	}
+	found := strings.Join(toollint.Listing(tools), "\n")
+	for _, want := range []string{"the word $defs", "the word $schema", "the word allOf", "the word if", "the word $ref", ".name: is not described", ".contactMethod: the name"} {
+		if !strings.Contains(found, want) {
+			t.Errorf("it does not say %q:\n%s", want, found)
+		}
+	}
+	for line := range strings.Lines(found) {
+		if !strings.HasPrefix(line, "json_schema_2020_12_tool: ") {
+			t.Error(line)
+		}
 	}
 }
 
@@ -76,91 +125,6 @@ func TestAnnotationsSayWhatTheScheduleSays(t *testing.T) {
 		want := map[string]any{"title": row.Title, "readOnlyHint": row.ReadOnly(), "destructiveHint": row.Destructive, "idempotentHint": row.Idempotent, "openWorldHint": row.OpenWorld}
 		if fmt.Sprint(tool.Annotations) != fmt.Sprint(want) {
 			t.Errorf("%s: %v, want %v", tool.Name, tool.Annotations, want)
-		}
-	}
-}
-
-// lintSchema says what clients would stumble over in an input schema.
-func lintSchema(t *testing.T, raw []byte) []string {
-	t.Helper()
-	var parsed jsonschema.Schema
-	if err := json.Unmarshal(raw, &parsed); err != nil {
-		return []string{err.Error()}
-	}
-	if _, err := parsed.Resolve(nil); err != nil {
-		return []string{"it does not resolve: " + err.Error()}
-	}
-	var root map[string]any
-	if err := json.Unmarshal(raw, &root); err != nil {
-		return []string{err.Error()}
-	}
-	var out []string
-	if _, ok := root["properties"].(map[string]any); !ok || root["type"] != "object" {
-		out = append(out, "the root is not an object with properties")
-	}
-	return append(out, lintNode("", root, false)...)
-}
-
-// open are the properties that may hold anything.
-var open = []string{"actor", "data"}
-
-func lintNode(path string, node map[string]any, free bool) []string {
-	var out []string
-	say := func(format string, args ...any) {
-		out = append(out, path+": "+fmt.Sprintf(format, args...))
-	}
-	for _, key := range []string{"$ref", "$defs", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "patternProperties"} {
-		if _, there := node[key]; there {
-			say("has %s", key)
-		}
-	}
-	switch kind := node["type"].(type) {
-	case string:
-		if kind == "object" && node["additionalProperties"] != false && !free {
-			say("an object that takes unknown keys")
-		}
-	case nil:
-		if !free {
-			say("takes anything")
-		}
-	default:
-		say("has a list of types")
-	}
-	if items, ok := node["items"].(map[string]any); ok {
-		out = append(out, lintNode(path+"/items", items, false)...)
-	}
-	properties, _ := node["properties"].(map[string]any)
-	for name, p := range properties {
-		child, ok := p.(map[string]any)
-		if !ok {
-			say("the property %s is no schema", name)
-			continue
-		}
-		if text, _ := child["description"].(string); strings.TrimSpace(text) == "" {
-			say("the property %s has no description", name)
-		}
-		if !nameForm.MatchString(name) {
-			say("the property %s is not [a-z][a-z0-9_]*", name)
-		}
-		out = append(out, lintNode(path+"/"+name, child, slices.Contains(open, name))...)
-	}
-	return out
-}
-
-func TestTheLintFindsWhatItLooksFor(t *testing.T) {
-	for name, schema := range map[string]string{
-		"an open object":      `{"type":"object","properties":{"a":{"type":"object","description":"x","properties":{}}},"additionalProperties":false}`,
-		"a list of types":     `{"type":"object","properties":{"a":{"type":["string","null"],"description":"x"}},"additionalProperties":false}`,
-		"no description":      `{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}`,
-		"a combinator":        `{"type":"object","properties":{},"anyOf":[],"additionalProperties":false}`,
-		"anything at all":     `{"type":"object","properties":{"a":{"description":"x"}},"additionalProperties":false}`,
-		"no properties":       `{"type":"object","additionalProperties":false}`,
-		"an open root":        `{"type":"object","properties":{}}`,
-		"open items":          `{"type":"object","properties":{"a":{"type":"array","items":{},"description":"x"}},"additionalProperties":false}`,
-		"a name in camelCase": `{"type":"object","properties":{"aB":{"type":"string","description":"x"}},"additionalProperties":false}`,
-	} {
-		if len(lintSchema(t, []byte(schema))) == 0 {
-			t.Errorf("%s was not found", name)
 		}
 	}
 }
