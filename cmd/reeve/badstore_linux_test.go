@@ -65,9 +65,7 @@ func TestADiskThatIsFull(t *testing.T) {
 		status, _ := s.send(t, "GET", "/readyz", "", "")
 		return status == 503
 	})
-	if !strings.Contains(s.err.String(), "is full: make room and try again") {
-		t.Errorf("the log does not say what to do:\n%.2000s", s.err)
-	}
+	eventually(t, "its log says why", func() bool { return strings.Contains(s.err.String(), "is full: make room and try again") })
 	if got := s.look(t, in.ID); got.Status != "pending_approval" {
 		t.Errorf("what was recorded before is %+v", got)
 	}

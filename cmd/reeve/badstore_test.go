@@ -47,9 +47,7 @@ func TestADatabaseThatIsNewerThanTheProgram(t *testing.T) {
 			status, _ := s.send(t, "GET", "/readyz", "", "")
 			return status == 503
 		})
-		if !strings.Contains(s.err.String(), "newer than this program") {
-			t.Errorf("its log does not say why:\n%s", s.err)
-		}
+		eventually(t, "its log says why", func() bool { return strings.Contains(s.err.String(), "newer than this program") })
 		if got := s.look(t, in.ID); got.Status != "pending_approval" {
 			t.Errorf("it answers %+v", got)
 		}
