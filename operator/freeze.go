@@ -113,6 +113,10 @@ func (op *Operator) Unfreeze(ctx context.Context, p Person, in UnfreezeInput) (F
 		if err != nil {
 			return out, err
 		}
+		// As a freeze does: one that met the row while it is lifted would find neither.
+		if err := holdClaims(ctx, tx, p.accountID); err != nil {
+			return out, err
+		}
 		row, err := standingFreeze(ctx, tx, p.accountID, project)
 		if errors.Is(err, sql.ErrNoRows) {
 			return out, core.Refuse(core.ReasonNotFound, "No freeze of this %s stands.", in.Scope)

@@ -147,6 +147,7 @@ func (op *Operator) propose(ctx context.Context, account string, p proposal, who
 	if err != nil {
 		return PolicyInfo{}, err
 	}
+	core.BeginSteps(ctx) // from here on it may stand although its caller hears of an outage
 	return perform(ctx, op, func(tx core.Tx) (PolicyInfo, error) { return op.storePolicy(ctx, tx, p, who, accepted, person) })
 }
 
